@@ -1,0 +1,20 @@
+# Libraries of others, all from Debian 12 (tools/setup installs them). Rooms name them in LIBRARIES.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+# 1.81 exactly: Debian also ships 1.74, which has no usable Boost.JSON.
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(CURL REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(GTest REQUIRED)
+
+# prometheus-cpp's own package file drags in its web server and push client; the registry is all we use.
+find_library(ISTHMUS_PROMETHEUS_CORE prometheus-cpp-core REQUIRED)
+find_path(ISTHMUS_PROMETHEUS_INCLUDE prometheus/registry.h REQUIRED)
+add_library(prometheus INTERFACE)
+target_link_libraries(prometheus INTERFACE ${ISTHMUS_PROMETHEUS_CORE})
