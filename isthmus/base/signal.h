@@ -1,0 +1,58 @@
+// Signal: tells any number of waiting coroutines that something happened. Level-triggered: once
+// set it stays set, so a waiter that comes late does not wait.
+#pragma once
+
+#include <coroutine>
+
+#include "isthmus/base/scope.h"
+
+namespace isthmus {
+
+// A resource with one owner, which outlives every wait.
+class Signal {
+ public:
+  Signal() = default;
+  Signal(const Signal&) = delete;
+  Signal& operator=(const Signal&) = delete;
+
+  // Resumes all who wait, in the order they came.
+  void set();
+  void clear() { set_ = false; }
+  bool is_set() const { return set_; }
+
+  // `CO_TRY(co_await signal.wait())`: ok once set; cancelled or deadline when the scope ends first.
+  class Wait;
+  Wait wait();
+
+ private:
+  bool set_ = false;
+  ListNode waiters_;
+};
+
+class Signal::Wait final : private Leaf {
+ public:
+  explicit Wait(Signal& signal) : signal_(signal) {}
+  bool await_ready() const { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> self) {
+    return start(*self.promise().context, self);
+  }
+  Result<> await_resume();
+
+ private:
+  friend class Signal;
+  struct Place : isthmus::ListNode {
+    explicit Place(Wait& owner) : wait(owner) {}
+    Wait& wait;
+  };
+
+  bool start(Context& context, std::coroutine_handle<> self);
+  void cancelled(Outcome why) override;
+
+  Signal& signal_;
+  Place place_{*this};
+};
+
+inline Signal::Wait Signal::wait() { return Wait(*this); }
+
+}  // namespace isthmus

@@ -1,0 +1,52 @@
+// A world for tests and the simulator: time passes only when everything waits for it.
+//
+//   VirtualWorld world;
+//   Result<int> answer = world.run(retry_for_an_hour());  // returns at once
+//   EXPECT_EQ(world.elapsed(), 1h);
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "isthmus/base/scope.h"
+
+namespace isthmus {
+
+// Jumps to the next timer. Nothing happens outside, so no timer is the end.
+class VirtualDriver final : public Driver {
+ public:
+  Moment now() override { return now_; }
+  WallTime wall_now() override { return wall_now_; }
+  bool wait(std::optional<Moment> until) override {
+    if (!until) return false;
+    if (*until > now_) {
+      wall_now_ += *until - now_;
+      now_ = *until;
+    }
+    return true;
+  }
+
+  // The wall clock is set, as an administrator or NTP might; monotonic time does not notice.
+  void set_wall(WallTime time) { wall_now_ = time; }
+
+ private:
+  Moment now_{};
+  WallTime wall_now_{std::chrono::seconds(1'767'225'600)};  // 2026-01-01T00:00:00Z
+};
+
+class VirtualWorld {
+ public:
+  // Runs the task to its end; a deadlock is a bug of the test or of what it tests.
+  template <class T>
+  T run(Task<T> task) {
+    std::optional<T> answer = run_to_end(loop, std::move(task));
+    ISTHMUS_ASSERT(answer.has_value(), "deadlock: nothing is ready and no timer is armed");
+    return std::move(*answer);
+  }
+  Duration elapsed() const { return loop.now() - Moment{}; }
+
+  VirtualDriver driver;
+  Loop loop{driver};
+};
+
+}  // namespace isthmus
