@@ -1,0 +1,128 @@
+// The contract of a cloud. A provider implements Provider and as many capabilities as it has; the
+// wrappers of stack.h implement the same interfaces around it, so controllers cannot tell.
+//
+// Rules for all of them:
+// - Only an authoritative, typed answer is Outcome::absent. A 404 from a proxy, an empty page, an
+//   answer about another id than asked for, or one that cannot be understood, is `lost`; a refused
+//   credential is `denied`. Answering absent when in doubt deletes somebody's live node.
+// - A rate limit is `busy` with the time the cloud named. Everyone then waits; answering it as
+//   `lost` keeps hammering a cloud that asked for silence.
+// - Fail fast. Nobody below the work queue retries or sleeps; nested retries multiply.
+// - Verbs are idempotent: "ensure" and "release" may be called again after any outcome.
+// - Things that are not ours (ownership.h) are never changed and never deleted.
+// - Arguments are values. A cancelled call may or may not have had its effect.
+#pragma once
+
+#include <string>
+
+#include "isthmus/base/result.h"
+#include "isthmus/base/task.h"
+#include "isthmus/cloud/model.h"
+
+namespace isthmus::cloud {
+
+// The machines. Reads only: nothing in a cluster makes or destroys machines through us.
+class Instances {
+ public:
+  virtual ~Instances() = default;
+
+  // The machine with exactly this id, stopped ones included. A found machine whose provider_id is
+  // another one is a provider's bug and is answered as `lost`.
+  //
+  // absent: the cloud positively says that it has no such machine. This is one vote for deleting
+  // its Node. invalid: the id has another scheme or a form we never wrote.
+  virtual Task<Result<Instance>> get(ProviderId id) = 0;
+
+  // At least every machine that matches any field of the query; more is allowed, so that a
+  // provider without a search answers with all and the caller compares. Order is stable between
+  // calls while nothing changes.
+  //
+  // A listing is `complete` only if every page of one consistent view was read; a complete listing
+  // that lacks a machine is evidence against it, so a partial one that claims to be complete
+  // deletes nodes. An item that cannot be understood makes the listing partial, not shorter.
+  virtual Task<Result<Listing<Instance>>> list(InstanceQuery query) = 0;
+};
+
+// The load balancers of one cluster.
+//
+// Fits a declarative cloud, which takes the spec whole and converges by itself (the state is then
+// not settled yet), and an imperative one, which is changed property by property: what succeeded
+// stays, what did not is a Problem of the state, and the next ensure continues there.
+class LoadBalancers {
+ public:
+  virtual ~LoadBalancers() = default;
+
+  // Makes it so, creating what is missing and leaving alone what is already right. An answer that
+  // lists an address before it works sends traffic into the void.
+  virtual Task<Result<LoadBalancerState>> ensure(LoadBalancerSpec spec) = 0;
+
+  // Ok when the load balancer and everything made for it is gone for good. Answering ok while a
+  // remnant exists leaks it for ever: nobody asks again once the finalizer is gone.
+  virtual Task<Result<>> release(std::string name) = 0;
+
+  // absent: neither the load balancer nor any remnant of it exists.
+  virtual Task<Result<LoadBalancerState>> get(std::string name) = 0;
+
+  // All that are owned by this cluster.
+  virtual Task<Result<Listing<LoadBalancerState>>> list() = 0;
+};
+
+// Routes to the pod networks of machines.
+class Routes {
+ public:
+  virtual ~Routes() = default;
+
+  // All routes of this cluster. A route missing here is created again, so a partial listing that
+  // claims to be complete makes duplicates; one too many here is deleted.
+  virtual Task<Result<Listing<RouteSpec>>> list() = 0;
+
+  // conflict: the destination belongs to somebody else, who keeps it.
+  virtual Task<Result<>> ensure(RouteSpec route) = 0;
+
+  // Takes an element of list(); ok when it is gone.
+  virtual Task<Result<>> release(RouteSpec route) = 0;
+};
+
+// Packet filters in front of machines.
+class Firewalls {
+ public:
+  virtual ~Firewalls() = default;
+
+  // Makes it so. A rule that is applied too early opens a door, one too late drops traffic; what
+  // could not be applied is an error, never silently weaker.
+  virtual Task<Result<>> ensure(FirewallSpec spec) = 0;
+  virtual Task<Result<>> release(std::string name) = 0;
+  virtual Task<Result<Listing<FirewallSpec>>> list() = 0;
+};
+
+// What a provider can do; null is a normal answer and switches the controller off that needs it.
+// The pointers live as long as the provider.
+struct Capabilities {
+  Instances* instances = nullptr;
+  LoadBalancers* load_balancers = nullptr;
+  Routes* routes = nullptr;
+  Firewalls* firewalls = nullptr;
+};
+
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  // Its name, constant: labels of metrics and logs ("isthmus").
+  virtual const std::string& name() const = 0;
+
+  // The scheme of its provider ids, constant. Nodes with another scheme are somebody else's.
+  virtual const std::string& scheme() const = 0;
+
+  // Constant from construction to destruction.
+  virtual Capabilities capabilities() = 0;
+
+  // Whether the other side is there, lets us in and is who we think: one cheap request. The
+  // program is not ready before it has answered ok once.
+  //
+  // denied: our credential is refused. invalid: it answers for another scheme, so every id we read
+  // would be wrong. unsupported: it speaks another version of the protocol.
+  virtual Task<Result<>> check() = 0;
+};
+
+}  // namespace isthmus::cloud
