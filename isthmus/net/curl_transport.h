@@ -22,11 +22,12 @@ struct Endpoint {
 };
 
 struct TransportLimits {
-  std::size_t body_bytes_max = 64 * 1024 * 1024;  // Of one whole answer, and of one header block 1 MiB.
-  std::size_t connections_max = 64;               // More calls wait their turn.
-  std::size_t stream_buffer_bytes = 256 * 1024;   // Read ahead of a stream's reader.
+  std::size_t body_bytes_max =
+      64 * 1024 * 1024;              // Of one whole answer, and of one header block 1 MiB.
+  std::size_t connections_max = 64;  // More calls wait their turn.
+  std::size_t stream_buffer_bytes = 256 * 1024;  // Read ahead of a stream's reader.
   Duration connect_timeout = std::chrono::seconds(10);
-  Duration call_timeout = std::chrono::seconds(60);  // Of a whole call; a stream has none.
+  Duration call_timeout = std::chrono::seconds(60);       // Of a whole call; a stream has none.
   Duration dead_peer_timeout = std::chrono::seconds(30);  // TCP_USER_TIMEOUT and keepalive.
 };
 

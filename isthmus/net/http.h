@@ -68,8 +68,9 @@ std::optional<std::string> percent_decode(std::string_view text);
 std::string with_query(std::string_view path,
                        const std::vector<std::pair<std::string, std::string>>& parameters);
 
-// A target taken apart: the path still encoded, the parameters decoded, in order. invalid names
-// the part that cannot be decoded.
+// A target taken apart: the path still encoded, the parameters decoded (here a "+" is a space, as
+// form encoders write it), in order. Also takes the absolute form, whose authority is dropped.
+// invalid names the part that cannot be decoded.
 struct Target {
   std::string path;
   std::vector<std::pair<std::string, std::string>> parameters;

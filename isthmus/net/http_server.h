@@ -20,8 +20,8 @@ class PosixWorld;
 
 // How the request reached us.
 struct Peer {
-  std::string address;  // "192.0.2.7:4711", "[2001:db8::1]:4711", or "unix".
-  bool is_local = false;  // By unix socket or from a loopback address.
+  std::string address;                 // "192.0.2.7:4711", "[2001:db8::1]:4711", or "unix".
+  bool is_local = false;               // By unix socket or from a loopback address.
   std::string client_certificate_pem;  // Empty: none was given (or none is asked for).
 };
 

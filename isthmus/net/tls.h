@@ -16,7 +16,7 @@ struct ClientTls {
   std::string ca_pem;           // One or more certificates; empty means the system's bundle.
   std::string certificate_pem;  // Empty: we do not identify ourselves by certificate.
   Secret private_key_pem;
-  std::string server_name;      // Checked instead of the URL's host, and sent as SNI; empty: the host.
+  std::string server_name;  // Checked instead of the URL's host, and sent as SNI; empty: the host.
 };
 
 // A server's side.
