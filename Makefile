@@ -1,0 +1,89 @@
+# The everyday commands; each alone is enough on a fresh Debian 12 machine. `make` lists them.
+#   JOBS=n     how many compilers at once (default: one per core)
+#   WERROR=1   every warning is an error, as in CI
+# tests/e2e, tests/cluster and tools/demo say themselves which programs they take from the environment.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+JOBS ?= $(shell nproc)
+PRESET ?= dev
+REPEAT ?= 1
+python := $(firstword $(wildcard /usr/bin/python3) python3)
+pytest := $(python) -B -m pytest -p no:cacheprovider -ra
+werror := $(if $(filter 1,$(WERROR)),ON,OFF)
+export ISTHMUS_BINARY ?= $(CURDIR)/build/$(PRESET)/bin/isthmus
+
+.PHONY: help setup build programs unit test demo bench e2e cluster-test asan lint format tidy clean
+
+help:
+	@echo "make demo          the main job on a real kube-apiserver, in a minute once built (KEEP=1 leaves it running)"
+	@echo "make test          every test; as root also the one in a whole real cluster"
+	@echo "make build         the program, at build/$(PRESET)/bin/isthmus (PRESET=dev, release or asan)"
+	@echo "make unit          the unit tests and tidy, in virtual time"
+	@echo "make e2e           against a real kube-apiserver (REPEAT=n times; TESTS=name picks some)"
+	@echo "make cluster-test  in a whole real cluster of kubelets (root)"
+	@echo "make asan          the unit tests under address and undefined behaviour sanitizers"
+	@echo "make bench         speed and memory of the release build against a real kube-apiserver"
+	@echo "make tidy, format, lint, setup, clean"
+
+setup:
+	@tools/setup
+
+build: setup
+	@cmake --preset $(PRESET) -DISTHMUS_WERROR=$(werror) -DPython3_EXECUTABLE=$(python) --log-level=WARNING >/dev/null
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+# The test API server and kubectl, built once into the cache outside the checkout.
+programs: setup
+	@tests/apiserver/build >/dev/null
+
+unit: build
+	@ctest --preset $(PRESET) -j $(JOBS)
+
+test: unit e2e
+	@if [ "$$(id -u)" = 0 ]; then \
+	  $(MAKE) cluster-test; \
+	elif [ "$${ISTHMUS_REQUIRE_ALL:-}" = 1 ]; then \
+	  echo "test: FAILED: the test in a real cluster is required (ISTHMUS_REQUIRE_ALL=1) and needs root"; exit 1; \
+	else \
+	  echo; echo "test: SKIPPED the test in a real cluster: it needs root (sudo make cluster-test)"; \
+	fi
+
+e2e: build programs
+	@for round in $$(seq $(REPEAT)); do \
+	  [ $(REPEAT) = 1 ] || echo "e2e: round $$round of $(REPEAT)"; \
+	  $(pytest) tests/e2e $(if $(TESTS),-k "$(TESTS)"); \
+	done
+	@[ $(REPEAT) = 1 ] || echo "e2e: passed $(REPEAT) times of $(REPEAT)"
+
+cluster-test: build
+	@if [ "$$(id -u)" != 0 ]; then echo "cluster-test needs root: sudo make cluster-test"; exit 1; fi
+	@tests/cluster/build >/dev/null
+	@$(pytest) tests/cluster
+
+demo: build programs
+	@KEEP="$(KEEP)" tools/demo
+
+bench:
+	@$(MAKE) build programs PRESET=release
+	@ISTHMUS_BINARY=$(CURDIR)/build/release/bin/isthmus bench/run
+
+asan:
+	@$(MAKE) unit PRESET=asan
+
+lint: build
+	@tools/lint
+
+tidy:
+	@tools/tidy_test.py
+	@tools/tidy
+
+format:
+	@git ls-files -z '*.cc' '*.h' | xargs -0 clang-format-19 -i
+
+clean:
+	rm -rf build
