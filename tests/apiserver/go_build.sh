@@ -1,19 +1,22 @@
-# Sourced by the build scripts of the Go programs that tests need: where they are cached, which Go builds them, how.
+# Sourced by the build scripts of the Go programs that tests need: where they are cached, which Go
+# builds them, how.
 
+go=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../tools" && pwd)/go
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/isthmus
-go_minimum=1.26
 kubernetes_version=v1.37.2
 
 # content_key DIR...: a short hash of everything the programs are made of.
 content_key() {
-  (cd / && find "$@" -type f ! -name '*.md' ! -path '*/__pycache__/*' | LC_ALL=C sort | while read -r file; do
-    echo "${file##*/}"
-    cat "$file"
-  done | sha256sum | cut -c1-12)
+  find "$@" -type f ! -name '*.md' ! -path '*/__pycache__/*' | LC_ALL=C sort |
+    while read -r file; do
+      echo "${file##*/}"
+      cat "$file"
+    done | sha256sum | cut -c1-12
 }
 
-# build_once OUT FUNCTION: makes directory OUT by calling FUNCTION with a directory to fill, unless it is there already.
-# A build that is cut off leaves no OUT; of two at the same time one waits for the other.
+# build_once OUT FUNCTION: makes directory OUT by calling FUNCTION with a directory to fill, unless
+# it is there already. A build that is cut off leaves no OUT; of two at the same time one waits for
+# the other.
 build_once() {
   local out=$1 fill=$2 lock
   [ -d "$out" ] && return
@@ -23,8 +26,7 @@ build_once() {
   if [ ! -d "$out" ]; then
     rm -rf "$out.partial"
     mkdir "$out.partial"
-    find_go
-    echo "building ${out##*/} with $(go version | cut -d' ' -f3); the first time takes minutes" >&2
+    echo "building ${out##*/} with $("$go" env GOVERSION); the first time takes minutes" >&2
     "$fill" "$out.partial" >&2
     mv "$out.partial" "$out"
   fi
@@ -32,30 +34,11 @@ build_once() {
   rm -f "$out.lock"
 }
 
-# find_go puts a Go toolchain that is new enough on PATH: the machine's own, or the one tools/setup brought.
-find_go() {
-  local directory
-  for directory in "$(dirname "$(command -v go || echo /none/go)")" "$cache/go/bin"; do
-    if go_is_new_enough "$directory/go"; then
-      PATH=$directory:$PATH
-      return
-    fi
-  done
-  echo "no Go toolchain of at least $go_minimum found; tools/setup brings one" >&2
-  exit 1
-}
-
-go_is_new_enough() {
-  local version
-  [ -x "$1" ] || return 1
-  version=$(GOTOOLCHAIN=local "$1" env GOVERSION) || return 1
-  printf '%s\n' "go$go_minimum" "$version" | sort -V -C
-}
-
-# go_build ARGS...: two jobs at most, so that a build in the background leaves the machine usable. The version is what
-# the programs call themselves; without it they would be v0.0.0-master.
+# go_build ARGS...: two jobs at most, so that a build in the background leaves the machine usable.
+# The version is what the programs call themselves; without it they would be v0.0.0-master.
 go_build() {
   local at=k8s.io/component-base/version minor=${kubernetes_version#v1.}
-  local flags="-s -w -X $at.gitVersion=$kubernetes_version -X $at.gitMajor=1 -X $at.gitMinor=${minor%.*}"
-  GOTOOLCHAIN=local go build -p 2 -buildvcs=false -ldflags "$flags" "$@"
+  local flags="-s -w -X $at.gitVersion=$kubernetes_version"
+  flags+=" -X $at.gitMajor=1 -X $at.gitMinor=${minor%.*}"
+  GOTOOLCHAIN=local "$go" build -p 2 -buildvcs=false -ldflags "$flags" "$@"
 }

@@ -6,7 +6,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// etcd is a single member on loopback that does not wait for the disk: its state need only survive the process.
+// etcd is a single member on loopback that does not wait for the disk: its state need only survive
+// the process.
 type etcd struct {
 	url    string
 	server *embed.Etcd

@@ -6,18 +6,21 @@
 //
 //	{"server": URL, "kubeconfig": FILE, "etcd": URL, "dir": DIR, "pid": N}
 //
-// It ends when its standard input closes, so that it can never outlive the test that started it, or on SIGTERM.
+// It ends when its standard input closes, so that it can never outlive the test that started it, or
+// on SIGTERM.
 //
-// Without --dir its state is temporary and removed at the end. With --dir the state stays: a later start on the same
-// directory serves the same objects with the same certificate at the same port, which is how a test restarts an API
-// server under a running client (killed with SIGKILL or ended in good order).
+// Without --dir its state is temporary and removed at the end. With --dir the state stays: a later
+// start on the same directory serves the same objects with the same certificate at the same port,
+// which is how a test restarts an API server under a running client (killed with SIGKILL or ended
+// in good order).
 //
-// Users: "admin" (system:masters) with DIR/kubeconfig, and one more per --user, whose token is "<name>-token" and whose
-// kubeconfig is DIR/<name>.kubeconfig. What a user may do is up to RBAC objects that the test creates.
+// Users: "admin" (system:masters) with DIR/kubeconfig, and one more per --user, whose token is
+// "<name>-token" and whose kubeconfig is DIR/<name>.kubeconfig. What a user may do is up to RBAC
+// objects that the test creates.
 //
-// etcd answers JSON at its URL: POST /v3/kv/compaction {"revision": N} forgets the history before N, after which a
-// watch that wants to resume from there is told 410 Gone (with `-- --watch-cache=false`, else the API server still
-// remembers).
+// etcd answers JSON at its URL: POST /v3/kv/compaction {"revision": N} forgets the history before
+// N, after which a watch that wants to resume there is told 410 Gone (with --watch-cache=false,
+// else the API server still remembers).
 package main
 
 import (
@@ -37,7 +40,8 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 )
 
-// startTimeout bounds the wait for /readyz: one second is usual, a machine busy with builds takes ten.
+// startTimeout bounds the wait for /readyz: one second is usual, a machine busy with builds takes
+// ten.
 const startTimeout = 120 * time.Second
 
 func main() {
@@ -48,7 +52,7 @@ func main() {
 }
 
 func run() error {
-	dir := flag.String("dir", "", "state directory, kept; without it a temporary one, removed at the end")
+	dir := flag.String("dir", "", "state directory, kept; without it a temporary one")
 	var users userList
 	flag.Var(&users, "user", "NAME[:GROUP,GROUP...]: one more user, may be repeated")
 	flag.Parse()
@@ -100,7 +104,8 @@ func run() error {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
-		return nil // The server's own graceful end waits for watches; a test has nothing left to wait for.
+		// The server's own graceful end waits for watches; a test has nothing left to wait for.
+		return nil
 	}
 }
 

@@ -17,15 +17,16 @@ import (
 	"strings"
 )
 
-// state is what survives a restart: a directory with the port, the key pair for service accounts, the users, and (put
-// there by others) etcd's data and the serving certificate.
+// state is what survives a restart: a directory with the port, the key pair for service accounts,
+// the users, and (put there by others) etcd's data and the serving certificate.
 type state struct {
 	dir   string
 	port  string
 	users userList
 }
 
-// openState makes the directory, or finds in it the port and key of an earlier run. The users are always those given.
+// openState makes the directory, or finds in it the port and key of an earlier run. The users are
+// always those given.
 func openState(dir string, users userList) (*state, error) {
 	s := &state{dir: dir, users: users}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -46,13 +47,15 @@ func (s *state) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *state) server() string { return "https://127.0.0.1:" + s.port }
 
-// writeKubeconfigs needs the serving certificate, which kube-apiserver signs for itself at its first start.
+// writeKubeconfigs needs the serving certificate, which kube-apiserver signs for itself at its
+// first start.
 func (s *state) writeKubeconfigs() error {
 	ca, err := os.ReadFile(s.path("certs/apiserver.crt"))
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(s.path("kubeconfig"), kubeconfig(s.server(), ca, "admin"), 0o600); err != nil {
+	admin := kubeconfig(s.server(), ca, "admin")
+	if err := os.WriteFile(s.path("kubeconfig"), admin, 0o600); err != nil {
 		return err
 	}
 	for _, user := range s.users {
@@ -104,7 +107,8 @@ func kept(file string, make func() ([]byte, error)) ([]byte, error) {
 	return content, os.WriteFile(file, content, 0o600)
 }
 
-// freePort asks the kernel for a port; another process may take it before we bind, which then fails loudly.
+// freePort asks the kernel for a port; another process may take it before we bind, which then fails
+// loudly.
 func freePort() string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -124,7 +128,9 @@ func serviceAccountKey() ([]byte, error) {
 	return pem.EncodeToMemory(block), nil
 }
 
-// insecureClient talks to a server whose certificate does not exist yet when the first question is asked.
+// insecureClient talks to a server whose certificate does not exist yet when the first question is
+// asked.
 func insecureClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	config := &tls.Config{InsecureSkipVerify: true}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: config}}
 }

@@ -1,4 +1,5 @@
-// Command kubectl is kubectl of the same release as the API server beside it, so that client and server agree.
+// Command kubectl is kubectl of the same release as the API server beside it, so that client and
+// server agree.
 package main
 
 import (
