@@ -1,9 +1,10 @@
 // One line of `GET /v1/watch?from=REVISION`: line-delimited JSON, each line one event.
 //
 // A client lists, then watches from the list's revision, and remembers the revision of every event
-// it took in. A bookmark carries no object and only moves that revision on. After a `problem` (for
-// instance revision-gone: the history no longer reaches back that far) the stream ends and the
-// client lists anew.
+// it took in: it is where to watch from after a cut. (Where several objects changed as one, all but
+// the last event carry the revision before, so none is missed.) A bookmark carries no object and
+// only moves that revision on. After a `problem` (for instance revision-gone: the history no longer
+// reaches back that far) the stream ends and the client lists anew.
 #pragma once
 
 #include <cstdint>
