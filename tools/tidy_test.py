@@ -172,6 +172,14 @@ class TidyTest(unittest.TestCase):
         }, "isthmus/base/headless.cc:1: has no header", "isthmus/base/late.cc:1: includes its own header first",
            "isthmus/base/untested.cc:1: has no test beside it")
 
+    def test_documents_that_are_named_exist(self):
+        self.finds(tidy.check_references, {
+            "README.md": "[a](docs/start.md) and https://example.com/other.md\n",
+            "docs/start.md": "see ../README.md, guides/one.md and guides/two.md\n",
+            "docs/guides/one.md": "",
+            "isthmus/base/a.h": "// as start.md says, and spec/rules.md\n",
+        }, "docs/start.md:1: names guides/two.md, which", "isthmus/base/a.h:1: names spec/rules.md, which")
+
     def test_an_exception_ends_with_its_file(self):
         everything = dict.fromkeys([*tidy.BUDGET_EXCEPTIONS, *tidy.UNTESTED], "")
         self.finds(tidy.check_exceptions, everything)
