@@ -10,8 +10,8 @@
 //                already (create), or the version asked for is gone (410) or not there yet
 //   busy         429 or an overloaded server; Error::retry_after says when, if the server did
 //   denied       401 or 403; a rejected token has been dropped, so the next call sends a fresh one
-//   invalid      400, 413 or 422: this request will never work. For a patch with preconditions ask
-//                checked_patch.h, because the API calls some conflicts invalid
+//   invalid      400, 413 or 422: this request will never work. Send patches that carry
+//                preconditions by checked_patch.h, because the API calls some conflicts invalid
 //   unsupported  405, 406, 415, 501: this server cannot do that at all
 //   lost         everything else; for a write the effect is unknown
 #pragma once
@@ -20,88 +20,59 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
+#include "isthmus/base/clock.h"
 #include "isthmus/base/result.h"
 #include "isthmus/base/task.h"
+#include "isthmus/kube/api/meta.h"
+#include "isthmus/kube/api/patch.h"
 
 namespace isthmus::kube {
 
-// A kind of object and where the API keeps it. The texts are literals.
-struct Resource {
-  std::string_view group;  // Empty for the core group.
-  std::string_view version;
-  std::string_view plural;
-  std::string_view kind;
-  bool namespaced = false;
-
-  friend bool operator==(const Resource&, const Resource&) = default;
-};
-
-inline constexpr Resource kNodes{"", "v1", "nodes", "Node", false};
-inline constexpr Resource kServices{"", "v1", "services", "Service", true};
-inline constexpr Resource kNamespaces{"", "v1", "namespaces", "Namespace", false};
-inline constexpr Resource kEvents{"", "v1", "events", "Event", true};
-inline constexpr Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
-
-// One object's address. The namespace is empty exactly for what is not namespaced.
+// One object's address in the API.
 struct ObjectName {
-  Resource resource;
-  std::string name_space;
-  std::string name;
-
-  // "namespace/name", or "name": the key by which stores and queues know it.
-  std::string key() const { return name_space.empty() ? name : name_space + "/" + name; }
-
-  friend bool operator==(const ObjectName&, const ObjectName&) = default;
+  ResourceType resource;
+  ObjectKey key;
 };
 
-// The reverse of ObjectName::key. A key of a namespaced resource has exactly one slash.
-ObjectName object_named(const Resource& resource, std::string_view key);
+// name_of(node): the address of an object that we have.
+template <class T>
+ObjectName name_of(const T& object) {
+  return {T::resource, object.meta.key};
+}
 
 // One page of a list, of all namespaces. No resource version is asked for: the answer is as fresh
 // as the server's consistent read, and can never be older than an earlier one.
 struct ListRequest {
-  Resource resource;
+  ResourceType resource;
   std::int64_t limit = 0;      // Zero: everything in one answer.
   std::string continue_token;  // From the page before; conflict when the server forgot it.
 };
 
 struct WatchRequest {
-  Resource resource;
-  std::string name;              // Not empty: only this object, in `name_space`.
-  std::string name_space;
+  ResourceType resource;
+  ObjectKey only;                // With a name: only this object. Empty: all, of all namespaces.
   std::string resource_version;  // The last version seen; empty only with send_initial_events.
   // A streaming list: the state comes first as ADDED events, then a BOOKMARK marked as their end.
   bool send_initial_events = false;
   Duration timeout = std::chrono::minutes(5);  // The server ends the stream by then.
 };
 
-// What is put in place of what: see https://kubernetes.io/docs/reference/using-api/api-concepts/.
-enum class PatchKind : std::uint8_t {
-  json,             // RFC 6902, with `test` operations.
-  merge,            // RFC 7386.
-  strategic_merge,  // Kubernetes' own, which knows the keys of lists.
+struct CreateRequest {
+  ObjectName object;
+  std::string body;  // Its metadata says the same name and namespace.
 };
 
 struct PatchRequest {
   ObjectName object;
-  PatchKind kind = PatchKind::strategic_merge;
   std::string subresource;  // Empty, or "status".
-  std::string body;
+  Patch patch;
 };
 
-struct CreateRequest {
-  Resource resource;
-  std::string name_space;
-  std::string body;  // Its metadata.name is what the API will call it.
-};
-
-// A delete without a uid cannot be said: the object under a name may be another one by now.
+// A delete without a uid cannot be said: by now the object under a name may be another one.
 struct DeleteRequest {
   ObjectName object;
-  std::string uid;
-  std::string resource_version;  // Empty: any.
+  Precondition precondition;  // The uid must not be empty.
 };
 
 // A running watch. Destroying it ends it.
@@ -115,8 +86,8 @@ class WatchStream {
   virtual Task<Result<std::string>> next() = 0;
 };
 
-// Every call can also fail with cancelled or deadline of the calling scope; the effect of a write is
-// unknown then. No call retries.
+// Every call can also fail with cancelled or deadline of the calling scope; the effect of a write
+// is unknown then. No call retries.
 class ApiDoor {
  public:
   virtual ~ApiDoor() = default;
