@@ -1,0 +1,284 @@
+#!/bin/bash
+# A real Kubernetes cluster on one machine: kube-apiserver with etcd, controller manager, scheduler,
+# and per node a kubelet, containerd, runc and kube-proxy. Root only, for cgroups and namespaces.
+#
+#   cluster.sh up BIN STATE [NODES]    starts it; returns when every node has registered
+#   cluster.sh down STATE              ends it; leaves nothing but STATE's files, logs among them
+#   cluster.sh kubectl STATE ARGS...   kubectl as admin
+#   cluster.sh enter STATE COMMAND...  runs a command in the control plane's network, where it
+#                                      reaches the API server by STATE/kubeconfig
+#
+# BIN is what tests/cluster/build prints. A switch (network namespace sw) joins the control plane
+# (cp, 192.168.50.10) and the nodes (node1 is 192.168.50.11, and so on). No cloud controller manager
+# is part of it: nodes keep the uninitialized taint until one runs.
+#
+# Everything lives in one pid and one mount namespace, with /run, /var/lib and /var/log of its own,
+# so ending one process ends all of them, and the kernel takes mounts, networks and links with it.
+# What is left for `down` are the empty cgroups and the few sysctls that a kubelet sets.
+set -euo pipefail
+
+# A kubelet sets these for the whole machine, whatever namespace it is in.
+kubelet_sysctls=(vm.overcommit_memory vm.panic_on_oom kernel.panic kernel.panic_on_oops
+  kernel.keys.root_maxkeys kernel.keys.root_maxbytes)
+
+main() {
+  here=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
+  case ${1:-} in
+    up) shift && up "$@" ;;
+    down) state=$(cd "$2" && pwd) && down ;;
+    kubectl) state=$(cd "$2" && pwd) && shift 2 && kubectl_outside "$@" ;;
+    enter) state=$(cd "$2" && pwd) && shift 2 && enter "$@" ;;
+    inside) shift && inside "$@" ;;
+    *) sed -n '4,9s/^# *//p' "$0" && exit 2 ;;
+  esac
+}
+
+# --- From the outside ---------------------------------------------------------------------------
+
+up() {
+  local bin nodes=${3:-2}
+  bin=$(cd "$1" && pwd)
+  state=$(mkdir -p "$2" && cd "$2" && pwd)
+  case "$bin $state" in
+    /run/* | /var/lib/* | /var/log/* | *" /run/"* | *" /var/lib/"* | *" /var/log/"*)
+      echo "cluster.sh: BIN and STATE may not be below /run, /var/lib or /var/log" >&2
+      exit 1 ;;
+  esac
+  echo "$bin" > "$state/bin"
+  rm -f "$state/ready"
+  sysctl -e "${kubelet_sysctls[@]}" > "$state/sysctl.before" 2> /dev/null || true
+  trap 'down; tail -n 5 "$state"/*.log >&2' ERR
+  unshare --pid --fork --kill-child --mount --mount-proc --propagation private \
+    "$here" inside "$bin" "$state" "$nodes" > "$state/inside.log" 2>&1 < /dev/null &
+  echo $! > "$state/pid"
+  # The namespaces are only usable once their first process runs in them.
+  until_true 120 is_up_or_over
+  [ -e "$state/ready" ]
+}
+
+is_up_or_over() { [ -e "$state/ready" ] || ! is_running; }
+
+is_running() { kill -0 "$(cat "$state/pid")" 2> /dev/null; }
+
+# down may be called at any time, also twice, also after a start that failed halfway.
+down() {
+  trap - ERR
+  [ -e "$state/pid" ] || return 0
+  # unshare takes the first process of the namespace with it, and the kernel all others.
+  local first
+  first=$(first_process)
+  kill -KILL "$(cat "$state/pid")" ${first:+"$first"} 2> /dev/null || true
+  until_true 30 is_over "$first"
+  until_true 30 remove_cgroups
+  sysctl -qp "$state/sysctl.before" 2> /dev/null || true
+  rm "$state/pid"
+}
+
+is_over() { ! is_running && [ ! -e "/proc/${1:-none}" ]; }
+
+# remove_cgroups: those of our containers, whose ids containerd left behind as directory names.
+remove_cgroups() {
+  local container left=0
+  for container in "$state"/node*/run/io.containerd.runtime.v2.task/k8s.io/*/; do
+    find /sys/fs/cgroup -depth -type d -path "*/k8s.io/$(basename "$container")*" \
+      -exec rmdir {} + 2> /dev/null || left=1
+  done
+  # Their parent is shared with any other containerd of the machine, so only an empty one goes.
+  find /sys/fs/cgroup -depth -maxdepth 2 -type d -name k8s.io -exec rmdir {} + 2> /dev/null || true
+  return $left
+}
+
+# first_process: its pid as seen from here.
+first_process() {
+  cat "/proc/$(cat "$state/pid")/task/$(cat "$state/pid")/children" 2> /dev/null | tr -d ' ' || true
+}
+
+enter() { nsenter --net="/proc/$(first_process)/root/run/netns/cp" "$@"; }
+
+kubectl_outside() { enter "$(cat "$state/bin")/kubectl" --kubeconfig="$state/kubeconfig" "$@"; }
+
+# until_true SECONDS COMMAND...: asks ten times a second.
+until_true() {
+  local tries=$(($1 * 10))
+  shift
+  while ! "$@" > /dev/null 2>&1; do
+    if ((tries-- == 0)); then
+      echo "cluster.sh: gave up waiting: $*" >&2
+      return 1
+    fi
+    sleep 0.1
+  done
+}
+
+# --- From the inside, as the first process of the namespaces --------------------------------------
+
+inside() {
+  bin=$1
+  state=$2
+  local nodes=$3 i
+  for directory in /run /var/lib /var/log; do
+    mount -t tmpfs tmpfs "$directory"
+  done
+  until_true 10 test -s "$state/pid"
+  ip netns add sw
+  ip -n sw link set lo up
+  ip -n sw link add br0 type bridge
+  ip -n sw link set br0 up
+  control_plane
+  for i in $(seq "$nodes"); do
+    node "node$i" "192.168.50.$((10 + i))"
+  done
+  touch "$state/ready"
+  wait
+}
+
+# start NAME NAMESPACE COMMAND...: in the background, with a log. nsenter, since `ip netns exec`
+# hides the cgroup mounts.
+start() {
+  local name=$1 namespace=$2
+  shift 2
+  nsenter --net="/run/netns/$namespace" "$@" > "$state/$name.log" 2>&1 < /dev/null &
+}
+
+# join NAMESPACE ADDRESS: a host on the switch.
+join() {
+  ip netns add "$1"
+  ip -n "$1" link set lo up
+  ip -n sw link add "v$1" type veth peer name eth0 netns "$1"
+  ip -n sw link set "v$1" master br0 up
+  ip -n "$1" addr add "$2/24" dev eth0
+  ip -n "$1" link set eth0 up
+}
+
+control_plane() {
+  join cp 192.168.50.10
+  # The API server ends when its standard input closes; this one never does.
+  mkfifo /run/never
+  exec 3<> /run/never
+  nsenter --net=/run/netns/cp "$bin/apiserver" --dir "$state/apiserver" -- --bind-address=0.0.0.0 \
+    --advertise-address=192.168.50.10 --endpoint-reconciler-type=lease \
+    > "$state/apiserver.out" 2> "$state/apiserver.log" <&3 &
+  until_true 60 grep -q kubeconfig "$state/apiserver.out"
+  local port
+  port=$(cat "$state/apiserver/port")
+  cat > "$state/kubeconfig" << END
+apiVersion: v1
+kind: Config
+current-context: test
+contexts: [{name: test, context: {cluster: test, user: admin}}]
+clusters:
+- name: test
+  cluster:
+    server: "https://192.168.50.10:$port"
+    certificate-authority: "$state/apiserver/certs/apiserver.crt"
+users: [{name: admin, user: {token: admin-token}}]
+END
+  start controller-manager cp "$bin/kube-controller-manager" --kubeconfig="$state/kubeconfig" \
+    --leader-elect=false --secure-port=0 --cloud-provider=external \
+    --allocate-node-cidrs --cluster-cidr=10.244.0.0/16 \
+    --service-account-private-key-file="$state/apiserver/sa.key" \
+    --node-monitor-period=2s --node-monitor-grace-period=20s
+  start scheduler cp "$bin/kube-scheduler" --kubeconfig="$state/kubeconfig" --leader-elect=false \
+    --secure-port=0
+}
+
+# node NAME ADDRESS
+node() {
+  local name=$1 directory=$state/$1
+  mkdir -p "$directory"/{containerd,run,kubelet,cni,certs}
+  join "$name" "$2"
+  nsenter --net="/run/netns/$name" sysctl -qw net.ipv4.ip_forward=1
+  container_runtime "$name" "$directory"
+  kubelet "$name" "$directory"
+  pod_network "$name" "$directory"
+}
+
+container_runtime() {
+  local name=$1 directory=$2 image
+  cat > "$directory/containerd.toml" << END
+version = 3
+root = "$directory/containerd"
+state = "$directory/run"
+[grpc]
+  address = "$directory/containerd.sock"
+[plugins.'io.containerd.cri.v1.runtime']
+  disable_apparmor = true
+  restrict_oom_score_adj = true
+  [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+      SystemdCgroup = false
+  [plugins.'io.containerd.cri.v1.runtime'.cni]
+    bin_dirs = ["/usr/lib/cni"]
+    conf_dir = "$directory/cni"
+[plugins.'io.containerd.internal.v1.opt']
+  path = "$directory/opt"
+[plugins.'io.containerd.cri.v1.images']
+  snapshotter = "native"
+  [plugins.'io.containerd.cri.v1.images'.pinned_images]
+    sandbox = "registry.k8s.io/pause:3.10.1"
+END
+  PATH=$bin:$PATH start "$name-containerd" "$name" "$bin/containerd" -c "$directory/containerd.toml"
+  until_true 30 test -S "$directory/containerd.sock"
+  for image in pause echo; do
+    "$bin/ctr" -a "$directory/containerd.sock" -n k8s.io images import --local \
+      --snapshotter native "$bin/$image.tar"
+  done
+}
+
+kubelet() {
+  local name=$1 directory=$2
+  cat > "$directory/kubelet.yaml" << END
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+cgroupDriver: cgroupfs
+cgroupsPerQOS: false
+enforceNodeAllocatable: []
+failCgroupV1: false
+failSwapOn: false
+localStorageCapacityIsolation: false
+containerRuntimeEndpoint: unix://$directory/containerd.sock
+makeIPTablesUtilChains: false
+maxPods: 20
+nodeStatusUpdateFrequency: 5s
+resolvConf: ""
+END
+  start "$name-kubelet" "$name" "$bin/kubelet" --config="$directory/kubelet.yaml" \
+    --kubeconfig="$state/kubeconfig" --root-dir="$directory/kubelet" \
+    --cert-dir="$directory/certs" --hostname-override="$name" --cloud-provider=external
+}
+
+# The pod network of a node can only be set up when the controller manager has given it a range.
+pod_network() {
+  local name=$1 directory=$2 range
+  until_true 60 has_range "$name"
+  range=$(kubectl_inside get node "$name" -o jsonpath='{.spec.podCIDR}')
+  cat > "$directory/cni/10-pods.conflist" << END
+{"cniVersion": "1.0.0", "name": "pods", "plugins": [
+  {"type": "bridge", "bridge": "cni0", "isGateway": true, "hairpinMode": true,
+   "ipam": {"type": "host-local", "dataDir": "$directory/ipam",
+            "ranges": [[{"subnet": "$range"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}
+END
+  cat > "$directory/proxy.yaml" << END
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+clientConnection: {kubeconfig: $state/kubeconfig}
+mode: nftables
+hostnameOverride: $name
+clusterCIDR: 10.244.0.0/16
+conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+healthzBindAddress: 0.0.0.0:10256
+metricsBindAddress: 127.0.0.1:10249
+END
+  start "$name-proxy" "$name" "$bin/kube-proxy" --config="$directory/proxy.yaml"
+}
+
+has_range() { kubectl_inside get node "$1" -o jsonpath="{.spec.podCIDR}" | grep -q /; }
+
+kubectl_inside() {
+  nsenter --net=/run/netns/cp "$bin/kubectl" --kubeconfig="$state/kubeconfig" "$@"
+}
+
+main "$@"
