@@ -18,3 +18,9 @@ find_library(ISTHMUS_PROMETHEUS_CORE prometheus-cpp-core REQUIRED)
 find_path(ISTHMUS_PROMETHEUS_INCLUDE prometheus/registry.h REQUIRED)
 add_library(prometheus INTERFACE)
 target_link_libraries(prometheus INTERFACE ${ISTHMUS_PROMETHEUS_CORE})
+
+# Debian's own Python, which has the packages tools/setup installed, before one that a user brought.
+if(EXISTS /usr/bin/python3 AND NOT Python3_EXECUTABLE)
+  set(Python3_EXECUTABLE /usr/bin/python3)
+endif()
+find_package(Python3 REQUIRED COMPONENTS Interpreter)

@@ -1,13 +1,13 @@
-# isthmus_room(NAME [WITHOUT folder…] [DEPENDS room…] [LIBRARIES library…] [TEST_DEPENDS room…])
+# isthmus_room(NAME [WITHOUT folder…] [GENERATED file…] [DEPENDS room…] [LIBRARIES library…] [TEST_DEPENDS room…])
 #
 # Makes of the folder it is called in
 #   isthmus_NAME  a static library of its *.cc files (subfolders included, but not those named in WITHOUT),
 #   NAME_test     one GoogleTest program of its *_test.cc files, registered test by test with ctest.
-# A file whose name is main.cc belongs to neither. DEPENDS are the rooms it may include, LIBRARIES what it
-# links of others; TEST_DEPENDS are further rooms that only its tests use. A room without sources yet is an
-# empty library without tests, so that other rooms may already name it.
+# A file whose name is main.cc belongs to neither; GENERATED sources are made by the build. DEPENDS are the rooms it
+# may include, LIBRARIES what it links of others; TEST_DEPENDS are further rooms that only its tests use. A room
+# without sources yet is an empty library without tests, so that other rooms may already name it.
 function(isthmus_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "WITHOUT;DEPENDS;LIBRARIES;TEST_DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "WITHOUT;GENERATED;DEPENDS;LIBRARIES;TEST_DEPENDS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(folder IN LISTS room_WITHOUT)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
@@ -15,6 +15,7 @@ function(isthmus_room name)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
+  list(APPEND sources ${room_GENERATED})
 
   list(TRANSFORM room_DEPENDS PREPEND isthmus_)
   list(TRANSFORM room_TEST_DEPENDS PREPEND isthmus_)

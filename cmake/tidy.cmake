@@ -1,5 +1,4 @@
 # The house rules as tests: include directions, budgets, banned words (tools/tidy), and the tests of those tests.
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
 foreach(check IN ITEMS tidy tidy_test.py)
   if(EXISTS ${PROJECT_SOURCE_DIR}/tools/${check})
     add_test(NAME ${check} COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/${check})

@@ -1,0 +1,15 @@
+"""Makes a C++ source that holds a YAML document as JSON text: embed_yaml.py YAML HEADER NAMESPACE FUNCTION OUTPUT"""
+
+import json
+import sys
+
+import yaml
+
+source, header, namespace, function, output = sys.argv[1:]
+with open(source, encoding="utf-8") as file:
+    text = json.dumps(yaml.safe_load(file), ensure_ascii=False, indent=1)
+with open(output, "w", encoding="utf-8") as file:
+    file.write(f'#include "{header}"\n\n'
+               f"namespace {namespace} {{\n"
+               f'std::string_view {function}() {{ return R"document({text})document"; }}\n'
+               f"}}  // namespace {namespace}\n")
