@@ -28,8 +28,7 @@ std::string rfc3339(WallTime time) { return date_and_time(time) + "Z"; }
 
 std::string rfc3339_micro(WallTime time) {
   const auto whole = std::chrono::floor<seconds>(time.time_since_epoch());
-  const auto fraction =
-      std::chrono::floor<microseconds>(time.time_since_epoch() - whole).count();
+  const auto fraction = std::chrono::floor<microseconds>(time.time_since_epoch() - whole).count();
   return fmt::format("{}.{:06}Z", date_and_time(time), fraction);
 }
 

@@ -24,15 +24,19 @@ class ListNode {
   }
 
   // Head only: appends a node that is in no list.
-  void push_back(ListNode& node) {
-    node.previous_ = previous_;
-    node.next_ = this;
-    previous_->next_ = &node;
-    previous_ = &node;
-  }
+  void push_back(ListNode& node) { insert_before(node); }
 
   // Head only: the oldest node; the list must not be empty.
   ListNode& front() { return *next_; }
+
+  // Head only: puts a node that is in no list in front of all others.
+  void push_front(ListNode& node) { next_->insert_before(node); }
+
+  // Head only: calls visit(node) from the oldest to the newest; visit does not change the list.
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (ListNode* node = next_; node != this; node = node->next_) visit(*node);
+  }
 
   // Head only: takes over all nodes of another head, in order, behind its own.
   void splice(ListNode& other) {
@@ -44,6 +48,13 @@ class ListNode {
   }
 
  private:
+  void insert_before(ListNode& node) {
+    node.previous_ = previous_;
+    node.next_ = this;
+    previous_->next_ = &node;
+    previous_ = &node;
+  }
+
   ListNode* previous_ = this;
   ListNode* next_ = this;
 };

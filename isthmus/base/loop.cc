@@ -6,8 +6,7 @@
 
 namespace isthmus {
 
-Loop::Loop(Driver& driver)
-    : driver_(driver), now_(driver.now()), wall_now_(driver.wall_now()) {}
+Loop::Loop(Driver& driver) : driver_(driver), now_(driver.now()), wall_now_(driver.wall_now()) {}
 
 Loop::~Loop() { ISTHMUS_ASSERT(timers_.empty(), "a timer outlives its loop"); }
 

@@ -83,7 +83,9 @@ class Loop final : public Clock {
   bool run_until(const std::function<bool()>& stop);
 
   // Called after every turn with the time its coroutines took: the loop's lag, as others see it.
-  void observe_turns(std::function<void(Duration)> observer) { turn_observer_ = std::move(observer); }
+  void observe_turns(std::function<void(Duration)> observer) {
+    turn_observer_ = std::move(observer);
+  }
 
  private:
   void turn();

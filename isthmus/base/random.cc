@@ -8,7 +8,8 @@ namespace isthmus {
 
 std::uint64_t Random::below(std::uint64_t bound) {
   ISTHMUS_ASSERT(bound > 0, "nothing lies below 0");
-  // Draws from the uneven remainder at the top are thrown away, else small values would be likelier.
+  // Draws from the uneven remainder at the top are thrown away, else small values would be
+  // likelier.
   const std::uint64_t uneven = (std::uint64_t{0} - bound) % bound;
   for (;;) {
     const std::uint64_t drawn = next();

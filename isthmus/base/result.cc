@@ -7,16 +7,26 @@ namespace isthmus {
 
 std::string_view to_string(Outcome outcome) {
   switch (outcome) {
-    case Outcome::ok: return "ok";
-    case Outcome::absent: return "absent";
-    case Outcome::conflict: return "conflict";
-    case Outcome::busy: return "busy";
-    case Outcome::denied: return "denied";
-    case Outcome::invalid: return "invalid";
-    case Outcome::unsupported: return "unsupported";
-    case Outcome::lost: return "lost";
-    case Outcome::cancelled: return "cancelled";
-    case Outcome::deadline: return "deadline";
+    case Outcome::ok:
+      return "ok";
+    case Outcome::absent:
+      return "absent";
+    case Outcome::conflict:
+      return "conflict";
+    case Outcome::busy:
+      return "busy";
+    case Outcome::denied:
+      return "denied";
+    case Outcome::invalid:
+      return "invalid";
+    case Outcome::unsupported:
+      return "unsupported";
+    case Outcome::lost:
+      return "lost";
+    case Outcome::cancelled:
+      return "cancelled";
+    case Outcome::deadline:
+      return "deadline";
   }
   ISTHMUS_ASSERT(false, "an Outcome that has no name");
 }

@@ -17,12 +17,12 @@
 namespace isthmus {
 
 enum class Outcome : std::uint8_t {
-  ok,           // Done; the value is there.
-  absent,       // An authoritative, typed answer that the thing does not exist. Nothing else is this.
-  conflict,     // A precondition did not hold: read again, decide again.
-  busy,         // Come back later, after Error::retry_after where the other side named one.
-  denied,       // Not authenticated or not allowed. Retrying at once does not help.
-  invalid,      // The request or the input is wrong; only a change of it helps.
+  ok,        // Done; the value is there.
+  absent,    // An authoritative, typed answer that the thing does not exist. Nothing else is this.
+  conflict,  // A precondition did not hold: read again, decide again.
+  busy,      // Come back later, after Error::retry_after where the other side named one.
+  denied,    // Not authenticated or not allowed. Retrying at once does not help.
+  invalid,   // The request or the input is wrong; only a change of it helps.
   unsupported,  // The other side cannot do this at all.
   lost,         // Effect unknown: cut connection, unparsable, truncated or contradictory answer.
   cancelled,    // Our own scope was cancelled.
@@ -74,24 +74,23 @@ inline bool is_our_own(Outcome outcome) {
 
 // A bug, not an error: prints where and why, and aborts. Stays on in every build, because a crash
 // is a liveness bug while carrying on with corrupt state is a safety bug.
-#define ISTHMUS_ASSERT(condition, explanation)                         \
-  do {                                                                 \
-    if (!(condition)) [[unlikely]] {                                   \
-      ::isthmus::assertion_failed(#condition, explanation,             \
-                                  std::source_location::current());    \
-    }                                                                  \
+#define ISTHMUS_ASSERT(condition, explanation)                                               \
+  do {                                                                                       \
+    if (!(condition)) [[unlikely]] {                                                         \
+      ::isthmus::assertion_failed(#condition, explanation, std::source_location::current()); \
+    }                                                                                        \
   } while (false)
 
 // TRY(expression) is the value of a Result, or returns its error from the enclosing plain function;
 // CO_TRY is the same inside a coroutine. Never use either inside a new-expression: clang 19 leaks
 // the allocation there. For Result<void> the whole expression has type void.
-#define ISTHMUS_TRY_WITH(leave, ...)                                   \
-  ({                                                                   \
-    auto&& isthmus_result = (__VA_ARGS__);                             \
-    if (!isthmus_result) [[unlikely]] {                                \
-      leave std::unexpected(std::move(isthmus_result).error());        \
-    }                                                                  \
-    ::isthmus::detail::take(std::move(isthmus_result));                \
+#define ISTHMUS_TRY_WITH(leave, ...)                            \
+  ({                                                            \
+    auto&& isthmus_result = (__VA_ARGS__);                      \
+    if (!isthmus_result) [[unlikely]] {                         \
+      leave std::unexpected(std::move(isthmus_result).error()); \
+    }                                                           \
+    ::isthmus::detail::take(std::move(isthmus_result));         \
   })
 #define TRY(...) ISTHMUS_TRY_WITH(return, __VA_ARGS__)
 #define CO_TRY(...) ISTHMUS_TRY_WITH(co_return, __VA_ARGS__)

@@ -68,8 +68,8 @@ class Leaf : private ListNode {
 
 class Scope final : private ListNode, private Timer {
  public:
-  explicit Scope(Loop& loop);    // A root. The loop outlives it.
-  explicit Scope(Scope& parent); // Cancelled with its parent, which outlives it.
+  explicit Scope(Loop& loop);     // A root. The loop outlives it.
+  explicit Scope(Scope& parent);  // Cancelled with its parent, which outlives it.
 
   // Destroys children that have not ended, where they stand: that is how a test or a simulator
   // crashes a process. Orderly code joins first.
@@ -217,8 +217,7 @@ Task<Result<T>> with_deadline(Moment deadline, Task<Result<T>> task) {
 template <class T>
 Task<Result<T>> with_timeout(Duration timeout, Task<Result<T>> task) {
   Scope& outer = co_await current_scope();
-  Result<T> result =
-      co_await with_deadline(outer.loop().now() + timeout, std::move(task));
+  Result<T> result = co_await with_deadline(outer.loop().now() + timeout, std::move(task));
   co_return result;
 }
 
