@@ -113,6 +113,23 @@ class TidyTest(unittest.TestCase):
             "isthmus/kube/store.h": "std::shared_ptr<const Node> node;\nISTHMUS_ASSERT(ready);\nstatic_assert(true);\n",
         })
 
+    def test_awaiting_is_a_statement_of_its_own(self):
+        for code in ["if (co_await f()) g();", "g(co_await f());", "if (auto x = co_await f(); x) g();",
+                     "while (auto m = co_await c.receive()) g();", "auto x = a ? co_await f() : co_await g();",
+                     "EXPECT_TRUE(co_await f());", "auto x = 1 + co_await f();", "auto x = (co_await f()).value();",
+                     "co_return g(CO_TRY(co_await f()));"]:
+            with self.subTest(code):
+                problems = found(tidy.check_await_alone, {"isthmus/kube/a.cc": f"void h() {{\n  {code}\n}}\n"})
+                self.assertTrue(problems and "await alone" in problems[0], problems)
+        for code in ["co_await f();", "auto x = co_await f();", "auto x = CO_TRY(co_await f(g(1)));",
+                     "CO_TRY(co_await f());", "Awaiter operator co_await() && noexcept;",
+                     "if (a) co_await f();", "if (a) {\n co_await f();\n} else co_await g();",
+                     "co_return co_await f();",
+                     "for (auto& a : all) co_await f(a);", "case 1:\n co_await f();", "// if (co_await f())",
+                     "x_ = co_await f();"]:
+            with self.subTest(code):
+                self.finds(tidy.check_await_alone, {"isthmus/kube/a.cc": f"void h() {{\n  {code}\n}}\n"})
+
     def test_lines_stay_within_their_budget(self):
         self.finds(tidy.check_line_length, {
             "isthmus/base/a.cc": "x" * 100 + "\n" + "x" * 101 + "\n",
