@@ -19,8 +19,8 @@ namespace isthmus::cloud {
 // The name of a machine for ever: `scheme://id`. The scheme says whose it is, the id is the
 // provider's own business and is opaque to everyone else (other clouds put slashes in it).
 struct ProviderId {
-  std::string scheme;
-  std::string id;
+  std::string scheme = {};
+  std::string id = {};
 
   friend auto operator<=>(const ProviderId&, const ProviderId&) = default;
 };
@@ -46,7 +46,7 @@ std::optional<AddressType> parse_address_type(std::string_view text);
 
 struct Address {
   AddressType type = AddressType::internal_ip;
-  std::string address;  // As the cloud spells it; it is written to the Node unchanged.
+  std::string address = {};  // As the cloud spells it; it is written to the Node unchanged.
 
   friend bool operator==(const Address&, const Address&) = default;
 };
@@ -64,14 +64,14 @@ std::string_view to_string(Power power);
 std::string_view to_string(Presence presence);
 
 struct Instance {
-  ProviderId provider_id;          // Never empty: an answer without one is `lost`.
-  std::vector<std::string> names;  // What it is called; the first is what people are shown.
-  std::string system_uuid;         // SMBIOS UUID, any case; empty: not known.
-  std::vector<Address> addresses;  // In the order in which a Node shows them.
-  std::string type;                // Empty here and below: do not set.
-  std::string region;
-  std::string zone;
-  std::map<std::string, std::string> labels;  // Further labels for its Node, unchecked.
+  ProviderId provider_id = {};          // Never empty: an answer without one is `lost`.
+  std::vector<std::string> names = {};  // What it is called; the first is what people are shown.
+  std::string system_uuid = {};         // SMBIOS UUID, any case; empty: not known.
+  std::vector<Address> addresses = {};  // In the order in which a Node shows them.
+  std::string type = {};                // Empty here and below: do not set.
+  std::string region = {};
+  std::string zone = {};
+  std::map<std::string, std::string> labels = {};  // Further labels for its Node, unchecked.
   Power power = Power::unknown;
   Presence presence = Presence::unknown;
 
@@ -84,9 +84,9 @@ struct Instance {
 // What is known of a machine whose provider id is not. Empty fields say nothing; a query without
 // any asks for all machines.
 struct InstanceQuery {
-  std::string system_uuid;
-  std::string name;
-  std::vector<std::string> internal_ips;
+  std::string system_uuid = {};
+  std::string name = {};
+  std::vector<std::string> internal_ips = {};
 
   bool asks_for_all() const { return system_uuid.empty() && name.empty() && internal_ips.empty(); }
   friend bool operator==(const InstanceQuery&, const InstanceQuery&) = default;
@@ -98,7 +98,7 @@ enum class Completeness : std::uint8_t { partial, complete };
 
 template <class T>
 struct Listing {
-  std::vector<T> items;
+  std::vector<T> items = {};
   Completeness completeness = Completeness::partial;
 
   friend bool operator==(const Listing&, const Listing&) = default;
@@ -116,26 +116,26 @@ struct LoadBalancerSpec {
     friend bool operator==(const Listener&, const Listener&) = default;
   };
   struct Target {
-    std::string address;
-    std::optional<ProviderId> instance;  // For clouds that balance to machines, not addresses.
+    std::string address = {};
+    std::optional<ProviderId> instance = {};  // For clouds that balance to machines, not addresses.
     friend bool operator==(const Target&, const Target&) = default;
   };
   struct HealthCheck {
     Protocol protocol = Protocol::tcp;
     std::uint16_t port = 0;
-    std::string http_path;  // Empty: connecting is enough.
+    std::string http_path = {};  // Empty: connecting is enough.
     friend bool operator==(const HealthCheck&, const HealthCheck&) = default;
   };
 
-  std::string name;                              // From ownership.h: stable, unique, ours.
-  std::vector<std::string> requested_addresses;  // Empty: any.
-  std::vector<Listener> listeners;
-  std::vector<Target> targets;  // Empty is allowed and means that nobody answers.
-  std::optional<HealthCheck> health_check;
-  std::vector<std::string> source_ranges;  // Empty: everyone.
-  std::map<std::string, std::string>
-      parameters;    // Of the provider; an unknown one is `unsupported`.
-  std::string note;  // For people, where the cloud has a place for it.
+  std::string name = {};                              // From ownership.h: stable, unique, ours.
+  std::vector<std::string> requested_addresses = {};  // Empty: any.
+  std::vector<Listener> listeners = {};
+  std::vector<Target> targets = {};  // Empty is allowed and means that nobody answers.
+  std::optional<HealthCheck> health_check = {};
+  std::vector<std::string> source_ranges = {};  // Empty: everyone.
+  std::map<std::string, std::string> parameters =
+      {};                 // Of the provider; an unknown one is `unsupported`.
+  std::string note = {};  // For people, where the cloud has a place for it.
 
   friend bool operator==(const LoadBalancerSpec&, const LoadBalancerSpec&) = default;
 };
@@ -143,25 +143,26 @@ struct LoadBalancerSpec {
 struct LoadBalancerState {
   // One part of the spec that the cloud did not take; the others stand, nothing is rolled back.
   struct Problem {
-    std::string part;  // "listener tcp/80"
-    Error error;
+    std::string part = {};  // "listener tcp/80"
+    Error error = {};
     friend bool operator==(const Problem&, const Problem&) = default;
   };
 
-  std::string name;
-  std::vector<std::string> addresses;  // Those that answer packets now.
-  bool settled = false;                // False: accepted, and still being worked on.
-  std::vector<Problem> problems;
+  std::string name = {};
+  std::vector<std::string> addresses = {};  // Those that answer packets now.
+  bool settled = false;                     // False: accepted, and still being worked on.
+  std::vector<Problem> problems = {};
 
   friend bool operator==(const LoadBalancerState&, const LoadBalancerState&) = default;
 };
 
 // Packets to `destination` go to the machine.
 struct RouteSpec {
-  std::string name;
-  std::string destination;  // CIDR.
-  ProviderId instance;
-  std::vector<std::string> next_hops;  // The machine's addresses, for clouds that route to those.
+  std::string name = {};
+  std::string destination = {};  // CIDR.
+  ProviderId instance = {};
+  std::vector<std::string> next_hops =
+      {};  // The machine's addresses, for clouds that route to those.
 
   friend bool operator==(const RouteSpec&, const RouteSpec&) = default;
 };
@@ -171,13 +172,13 @@ struct FirewallSpec {
     Protocol protocol = Protocol::tcp;
     std::uint16_t first_port = 0;
     std::uint16_t last_port = 0;
-    std::vector<std::string> sources;  // CIDRs.
+    std::vector<std::string> sources = {};  // CIDRs.
     friend bool operator==(const Rule&, const Rule&) = default;
   };
 
-  std::string name;
-  std::vector<ProviderId> instances;
-  std::vector<Rule> rules;  // What is not allowed here is refused.
+  std::string name = {};
+  std::vector<ProviderId> instances = {};
+  std::vector<Rule> rules = {};  // What is not allowed here is refused.
 
   friend bool operator==(const FirewallSpec&, const FirewallSpec&) = default;
 };

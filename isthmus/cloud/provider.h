@@ -29,6 +29,10 @@ class Instances {
   // The machine with exactly this id, stopped ones included. A found machine whose provider_id is
   // another one is a provider's bug and is answered as `lost`.
   //
+  // A cloud that answers, but knows nothing of the id and cannot vouch that it is gone (its store
+  // may have been restored from yesterday), answers an Instance with presence `unknown` and little
+  // or nothing but the id: that is no error of the cloud, and no vote for deletion either.
+  //
   // absent: the cloud positively says that it has no such machine. This is one vote for deleting
   // its Node. invalid: the id has another scheme or a form we never wrote.
   virtual Task<Result<Instance>> get(ProviderId id) = 0;

@@ -1,0 +1,222 @@
+#include "isthmus/controllers/node_match.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isthmus/base/text.h"
+#include "isthmus/controllers/ip_address.h"
+#include "isthmus/controllers/node_addresses.h"
+
+namespace isthmus::controllers {
+namespace {
+
+constexpr std::array kMatchBy{MatchBy::system_uuid, MatchBy::name, MatchBy::internal_ip};
+constexpr std::size_t kNamedMax = 5;  // Candidates named in a message for people.
+
+template <class Range, class Value>
+bool contains(const Range& range, const Value& value) {
+  return std::ranges::find(range, value) != std::ranges::end(range);
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  return result;
+}
+
+// The same UUID with the first three fields in the other byte order; empty when it is none.
+std::string swapped(std::string_view uuid) {
+  if (uuid.size() != 36) return {};
+  static constexpr std::array<std::size_t, 8> kOrder{6, 4, 2, 0, 11, 9, 16, 14};
+  static constexpr std::array<std::size_t, 8> kPlaces{0, 2, 4, 6, 9, 11, 14, 16};
+  std::string result(uuid);
+  for (std::size_t i = 0; i < kOrder.size(); ++i) {
+    result.replace(kPlaces[i], 2, uuid.substr(kOrder[i], 2));
+  }
+  return result;
+}
+
+// The addresses by which a kubelet may already have said where it is.
+std::vector<std::string> internal_ips(const kube::Node& node) {
+  std::vector<std::string> addresses;
+  for (const kube::NodeAddress& address : node.addresses) {
+    if (address.type == "InternalIP") addresses.push_back(address.address);
+  }
+  const auto provided = node.meta.annotations.find(kProvidedNodeIpAnnotation).value_or("");
+  for (const std::string_view part : split(provided, ',')) {
+    if (parse_ip(part) && !contains(addresses, part)) addresses.emplace_back(part);
+  }
+  return addresses;
+}
+
+bool shares_an_internal_ip(const kube::Node& node, const cloud::Instance& machine) {
+  return std::ranges::any_of(internal_ips(node), [&](const std::string& ours) {
+    const std::optional<IpAddress> wanted = parse_ip(ours);
+    return wanted && std::ranges::any_of(machine.addresses, [&](const cloud::Address& theirs) {
+             return theirs.type == cloud::AddressType::internal_ip &&
+                    parse_ip(theirs.address) == wanted;
+           });
+  });
+}
+
+bool matches(const kube::Node& node, const cloud::Instance& machine, MatchBy by) {
+  switch (by) {
+    case MatchBy::system_uuid:
+      return same_system_uuid(node.system_uuid, machine.system_uuid);
+    case MatchBy::name:
+      return std::ranges::any_of(machine.names, [&](const std::string& name) {
+        return lower(name) == lower(node.meta.key.name);
+      });
+    case MatchBy::internal_ip:
+      return shares_an_internal_ip(node, machine);
+  }
+  ISTHMUS_ASSERT(false, "a MatchBy that is none");
+}
+
+using Machines = std::vector<const cloud::Instance*>;
+
+std::string name_all(const Machines& machines) {
+  std::string text;
+  for (std::size_t i = 0; i < machines.size() && i < kNamedMax; ++i) {
+    text += (i == 0 ? "" : ", ") + machines[i]->describe();
+  }
+  if (machines.size() > kNamedMax) text += fmt::format(" and {} more", machines.size() - kNamedMax);
+  return text;
+}
+
+std::optional<NoMatch> why_unusable(const kube::Node& node, const cloud::Instance& machine,
+                                    const Evidence& evidence, const std::vector<MatchBy>& order) {
+  switch (machine.presence) {
+    case cloud::Presence::present:
+      break;
+    case cloud::Presence::absent:
+      return NoMatch{"machine_retired", fmt::format("machine {} is retired", machine.describe())};
+    case cloud::Presence::unknown:
+      return NoMatch{"machine_unknown",
+                     fmt::format("nobody vouches any more for machine {}", machine.describe())};
+  }
+  const auto holder = evidence.held_by.find(to_string(machine.provider_id));
+  if (holder != evidence.held_by.end()) {
+    return NoMatch{"machine_held", fmt::format("machine {} belongs to Node {} already",
+                                               machine.describe(), holder->second)};
+  }
+  const bool contradicts = contains(order, MatchBy::system_uuid) && !node.system_uuid.empty() &&
+                           !machine.system_uuid.empty() &&
+                           !same_system_uuid(node.system_uuid, machine.system_uuid);
+  if (contradicts) {
+    return NoMatch{"machine_mismatch",
+                   fmt::format("machine {} has system UUID {}, but the kubelet runs on {}",
+                               machine.describe(), machine.system_uuid, node.system_uuid)};
+  }
+  return std::nullopt;
+}
+
+Match judge(const kube::Node& node, const cloud::Instance& machine, const Evidence& evidence,
+            const std::vector<MatchBy>& order) {
+  if (auto why = why_unusable(node, machine, evidence, order)) return *std::move(why);
+  return machine;
+}
+
+Match match_by_id(const kube::Node& node, const Evidence& evidence,
+                  const std::vector<MatchBy>& order) {
+  for (const cloud::Instance& machine : evidence.machines) {
+    if (to_string(machine.provider_id) == node.provider_id) {
+      return judge(node, machine, evidence, order);
+    }
+  }
+  return NoMatch{"machine_not_found",
+                 fmt::format("there is no machine with providerID {}", node.provider_id)};
+}
+
+std::string what_was_compared(const kube::Node& node, const std::vector<MatchBy>& order) {
+  std::vector<std::string> parts;
+  for (const MatchBy by : order) {
+    if (by == MatchBy::system_uuid && !node.system_uuid.empty()) {
+      parts.push_back("system UUID " + node.system_uuid);
+    } else if (by == MatchBy::name) {
+      parts.push_back("name " + node.meta.key.name);
+    } else if (by == MatchBy::internal_ip) {
+      for (const std::string& address : internal_ips(node)) parts.push_back("address " + address);
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, " or "));
+}
+
+// Several machines match: those that are gone or not vouched for do not make it ambiguous.
+Match choose(const kube::Node& node, const Machines& found, MatchBy by, const Evidence& evidence,
+             const std::vector<MatchBy>& order) {
+  Machines present;
+  std::ranges::copy_if(found, std::back_inserter(present), [](const cloud::Instance* machine) {
+    return machine->presence == cloud::Presence::present;
+  });
+  if (present.empty()) return judge(node, *found.front(), evidence, order);
+  if (present.size() == 1) return judge(node, *present.front(), evidence, order);
+  return NoMatch{"machine_ambiguous", fmt::format("{} machines have its {}: {}", present.size(),
+                                                  to_string(by), name_all(present))};
+}
+
+}  // namespace
+
+std::string_view to_string(MatchBy by) {
+  switch (by) {
+    case MatchBy::system_uuid:
+      return "system-uuid";
+    case MatchBy::name:
+      return "name";
+    case MatchBy::internal_ip:
+      return "internal-ip";
+  }
+  ISTHMUS_ASSERT(false, "a MatchBy that has no name");
+}
+
+Result<std::vector<MatchBy>> parse_match_order(std::string_view text) {
+  std::vector<MatchBy> order;
+  for (const std::string_view word : split(text, ',')) {
+    const auto known = std::ranges::find(kMatchBy, word, [](MatchBy by) { return to_string(by); });
+    if (known == kMatchBy.end()) {
+      return fail(Outcome::invalid,
+                  fmt::format("{} is not one of system-uuid, name, internal-ip", quoted(word)));
+    }
+    if (contains(order, *known)) {
+      return fail(Outcome::invalid, fmt::format("{} is there twice", quoted(word)));
+    }
+    order.push_back(*known);
+  }
+  return order;
+}
+
+Match match_machine(const kube::Node& node, const Evidence& evidence,
+                    const std::vector<MatchBy>& order) {
+  if (!node.provider_id.empty()) return match_by_id(node, evidence, order);
+  for (const MatchBy by : order) {
+    Machines found;
+    for (const cloud::Instance& machine : evidence.machines) {
+      if (matches(node, machine, by)) found.push_back(&machine);
+    }
+    if (!found.empty()) return choose(node, found, by, evidence, order);
+  }
+  const bool partial = evidence.completeness == cloud::Completeness::partial;
+  return NoMatch{"machine_not_found",
+                 fmt::format("no machine has its {}{}", what_was_compared(node, order),
+                             partial ? " (the cloud could not list all machines)" : "")};
+}
+
+cloud::InstanceQuery query_for(const kube::Node& node) {
+  return {.system_uuid = node.system_uuid,
+          .name = node.meta.key.name,
+          .internal_ips = internal_ips(node)};
+}
+
+bool same_system_uuid(std::string_view left, std::string_view right) {
+  if (left.empty() || right.empty()) return false;
+  const std::string one = lower(left);
+  const std::string other = lower(right);
+  return one == other || swapped(one) == other;
+}
+
+}  // namespace isthmus::controllers
