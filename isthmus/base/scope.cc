@@ -36,6 +36,8 @@ Scope::~Scope() {
 }
 
 void Scope::start(std::coroutine_handle<> handle, Wakeup& wakeup) {
+  // A joiner that was woken but has not run yet waits for the new child as well.
+  if (joiner_ != nullptr) joiner_->unlink();
   wakeup.handle = handle;
   context_.loop.wake(wakeup);
 }
@@ -48,9 +50,7 @@ void Scope::child_answered(Result<> result) {
 
 void Scope::child_gone() {
   --child_count_;
-  if (child_count_ == 0 && joiner_ != nullptr) {
-    context_.loop.wake(*std::exchange(joiner_, nullptr));
-  }
+  if (child_count_ == 0 && joiner_ != nullptr) context_.loop.wake(*joiner_);
 }
 
 void Scope::cancel(Outcome why) {

@@ -100,6 +100,7 @@ class Scope final : private ListNode, private Timer {
     explicit Join(Scope& scope) : scope_(scope) {}
     bool await_ready() const { return scope_.child_count_ == 0; }
     void await_suspend(std::coroutine_handle<> caller) {
+      ISTHMUS_ASSERT(scope_.joiner_ == nullptr, "a scope is joined by its owner alone");
       scope_.joiner_ = &wakeup_;
       wakeup_.handle = caller;
     }

@@ -4,11 +4,7 @@ namespace isthmus {
 
 void Signal::set() {
   set_ = true;
-  while (waiters_.linked()) {
-    auto& place = static_cast<Wait::Place&>(waiters_.front());
-    place.unlink();
-    place.wait.finish(Outcome::ok);
-  }
+  while (!waiters_.empty()) waiters_.front<Wait>().leave(Outcome::ok);
 }
 
 bool Signal::Wait::start(Context& context, std::coroutine_handle<> self) {
@@ -17,18 +13,13 @@ bool Signal::Wait::start(Context& context, std::coroutine_handle<> self) {
     settle(Outcome::ok);
     return false;
   }
-  signal_.waiters_.push_back(place_);
+  signal_.waiters_.join(*this);
   return true;
-}
-
-void Signal::Wait::cancelled(Outcome why) {
-  place_.unlink();
-  finish(why);
 }
 
 Result<> Signal::Wait::await_resume() {
   if (outcome() == Outcome::ok) return {};
-  return fail(outcome(), "waiting was cut short");
+  return cut_short("waiting for a signal");
 }
 
 }  // namespace isthmus

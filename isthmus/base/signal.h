@@ -4,7 +4,7 @@
 
 #include <coroutine>
 
-#include "isthmus/base/scope.h"
+#include "isthmus/base/waiter.h"
 
 namespace isthmus {
 
@@ -26,10 +26,10 @@ class Signal {
 
  private:
   bool set_ = false;
-  ListNode waiters_;
+  WaitLine waiters_;
 };
 
-class Signal::Wait final : private Leaf {
+class Signal::Wait final : private Waiter {
  public:
   explicit Wait(Signal& signal) : signal_(signal) {}
   bool await_ready() const { return false; }
@@ -41,16 +41,10 @@ class Signal::Wait final : private Leaf {
 
  private:
   friend class Signal;
-  struct Place : isthmus::ListNode {
-    explicit Place(Wait& owner) : wait(owner) {}
-    Wait& wait;
-  };
-
+  friend class WaitLine;
   bool start(Context& context, std::coroutine_handle<> self);
-  void cancelled(Outcome why) override;
 
   Signal& signal_;
-  Place place_{*this};
 };
 
 inline Signal::Wait Signal::wait() { return Wait(*this); }
