@@ -1,0 +1,66 @@
+// Doors around the API door. Each holds the next and does one thing; the wiring stacks them in one
+// visible order, and a simulated API server gets the same stack:
+//
+//   HttpApi http(…);                         // speaks to the server
+//   LeasedApi leased(http, life, clock);     // writes only while we lead
+//   PacedApi work(leased, budget, …);        // within a budget, whose waiting comes before the
+//   check
+//
+// Every purpose has a stack of its own, so that none can use up another's budget. The elector's has
+// no budget at all: a renewal never waits.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "isthmus/base/clock.h"
+#include "isthmus/base/metrics.h"
+#include "isthmus/base/rate_limit.h"
+#include "isthmus/base/result.h"
+#include "isthmus/base/task.h"
+#include "isthmus/kube/api_door.h"
+#include "isthmus/kube/lease_life.h"
+
+namespace isthmus::kube {
+
+// Makes every call wait for its turn in a token bucket (--kube-api-qps, --kube-api-burst).
+class PacedApi final : public ApiDoor {
+ public:
+  PacedApi(ApiDoor& next, TokenBucket& budget, const Clock& clock, Metrics& metrics);
+
+  Task<Result<std::string>> get(ObjectName object) override;
+  Task<Result<std::string>> list(ListRequest request) override;
+  Task<Result<std::unique_ptr<WatchStream>>> watch(WatchRequest request) override;
+  Task<Result<std::string>> create(CreateRequest request) override;
+  Task<Result<std::string>> patch(PatchRequest request) override;
+  Task<Result<>> remove(DeleteRequest request) override;
+
+ private:
+  Task<Result<>> turn(Histogram& waited);
+
+  ApiDoor& next_;
+  TokenBucket& budget_;
+  const Clock& clock_;
+  Histogram& waited_to_read_;
+  Histogram& waited_to_write_;
+};
+
+// Lets create, patch and remove through only while the lease holds, and ends them when it does.
+// Before: cancelled, with nothing sent. During: deadline, with the effect unknown.
+class LeasedApi final : public ApiDoor {
+ public:
+  LeasedApi(ApiDoor& next, const LeaseLife& life) : next_(next), life_(life) {}
+
+  Task<Result<std::string>> get(ObjectName object) override;
+  Task<Result<std::string>> list(ListRequest request) override;
+  Task<Result<std::unique_ptr<WatchStream>>> watch(WatchRequest request) override;
+  Task<Result<std::string>> create(CreateRequest request) override;
+  Task<Result<std::string>> patch(PatchRequest request) override;
+  Task<Result<>> remove(DeleteRequest request) override;
+
+ private:
+  ApiDoor& next_;
+  const LeaseLife& life_;
+};
+
+}  // namespace isthmus::kube
