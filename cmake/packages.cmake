@@ -10,7 +10,6 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(yaml-cpp REQUIRED)
-find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
 
 # prometheus-cpp's own package file drags in its web server and push client; the registry is all we use.

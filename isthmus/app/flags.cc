@@ -1,0 +1,242 @@
+#include "isthmus/app/flags.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "isthmus/base/duration.h"
+
+namespace isthmus::app {
+namespace {
+
+// Where help's explanations begin, and how wide they are.
+constexpr std::size_t kHelpColumn = 44;
+constexpr std::size_t kHelpWidth = 72;
+
+// One argument taken apart: "--name=value", "--name", "-v=4", "-v4", "-v".
+struct Word {
+  std::string_view name;
+  std::optional<std::string_view> value;
+};
+
+Word take_apart(std::string_view argument) {
+  if (argument.starts_with("--")) {
+    argument.remove_prefix(2);
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string_view::npos) return {argument, std::nullopt};
+    return {argument.substr(0, equals), argument.substr(equals + 1)};
+  }
+  const std::string_view name = argument.substr(1, 1);
+  std::string_view rest = argument.substr(2);
+  if (rest.empty()) return {name, std::nullopt};
+  if (rest.starts_with('=')) rest.remove_prefix(1);
+  return {name, rest};
+}
+
+const Flag* find_flag(const std::vector<Flag>& flags, std::string_view name, bool is_long) {
+  const auto found = std::ranges::find_if(flags, [&](const Flag& flag) {
+    if (is_long) return flag.name == name;
+    return flag.short_name != '\0' && name == std::string_view(&flag.short_name, 1);
+  });
+  return found == flags.end() ? nullptr : &*found;
+}
+
+std::string wrapped(std::string_view text) {
+  std::string lines;
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (width > 0 && width + 1 + end > kHelpWidth) {
+      lines += "\n" + std::string(kHelpColumn, ' ');
+      width = 0;
+    } else if (width > 0) {
+      lines += ' ';
+      ++width;
+    }
+    lines += text.substr(0, end);
+    width += end;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string help_line(const Flag& flag) {
+  const std::string short_form =
+      flag.short_name == '\0' ? "      " : fmt::format("  -{}, ", flag.short_name);
+  const std::string name = short_form + "--" + flag.name;
+  const std::string help = flag.default_text.empty()
+                               ? flag.help
+                               : fmt::format("{} (default {})", flag.help, flag.default_text);
+  return fmt::format("{:<{}}{}\n", name, kHelpColumn, wrapped(help));
+}
+
+}  // namespace
+
+bool ParsedFlags::was_given(std::string_view name) const {
+  return std::ranges::find(given, name) != given.end();
+}
+
+FlagTable::FlagTable(std::string usage, std::string description)
+    : usage_(std::move(usage)), description_(std::move(description)) {}
+
+void FlagTable::add(Flag flag) { flags_.push_back(std::move(flag)); }
+
+ParsedFlags FlagTable::parse(const std::vector<std::string>& arguments) const {
+  ParsedFlags parsed;
+  std::vector<std::pair<const Flag*, std::string>> values;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument.size() < 2 || !argument.starts_with('-')) {
+      parsed.mistakes.add(fmt::format("\"{}\"", argument), "no argument is expected here");
+      continue;
+    }
+    const Word word = take_apart(argument);
+    const bool is_long = argument.starts_with("--");
+    if (word.name == "help" || (!is_long && word.name == "h")) {
+      parsed.help = true;
+      continue;
+    }
+    const Flag* flag = find_flag(flags_, word.name, is_long);
+    if (flag == nullptr) {
+      parsed.mistakes.add(argument, "there is no such flag");
+    } else if (word.value) {
+      values.emplace_back(flag, *word.value);
+    } else if (flag->is_switch) {
+      values.emplace_back(flag, "true");
+    } else if (i + 1 < arguments.size()) {
+      values.emplace_back(flag, arguments[++i]);
+    } else {
+      parsed.mistakes.add("--" + flag->name, "needs a value");
+    }
+  }
+  take_over(values, parsed);
+  return parsed;
+}
+
+// Only the last value of a repeated flag is judged, because only it counts.
+void FlagTable::take_over(const std::vector<std::pair<const Flag*, std::string>>& values,
+                          ParsedFlags& parsed) const {
+  for (const Flag& flag : flags_) {
+    const auto last = std::find_if(values.rbegin(), values.rend(),
+                                   [&](const auto& value) { return value.first == &flag; });
+    if (last == values.rend()) continue;
+    parsed.given.push_back(flag.name);
+    Result<> taken = flag.set(last->second);
+    if (!taken) {
+      parsed.mistakes.add("--" + flag.name,
+                          fmt::format("\"{}\" {}", last->second, taken.error().message));
+    }
+  }
+}
+
+std::string FlagTable::help() const {
+  std::string text = fmt::format("{}\n\nUsage:\n  {}\n", description_, usage_);
+  std::string_view group;
+  for (const Flag& flag : flags_) {
+    if (flag.group != group) text += fmt::format("\n{}:\n", flag.group);
+    group = flag.group;
+    text += help_line(flag);
+  }
+  return text;
+}
+
+void FlagTable::text(std::string name, std::string& target, std::string group, std::string help) {
+  add({.name = std::move(name),
+       .default_text = target,
+       .group = std::move(group),
+       .help = std::move(help),
+       .set = [&target](std::string_view value) -> Result<> {
+         target = value;
+         return {};
+       }});
+}
+
+void FlagTable::boolean(std::string name, bool& target, std::string group, std::string help) {
+  add({.name = std::move(name),
+       .is_switch = true,
+       .default_text = target ? "true" : "false",
+       .group = std::move(group),
+       .help = std::move(help),
+       .set = [&target](std::string_view value) -> Result<> {
+         if (value != "true" && value != "false" && value != "1" && value != "0") {
+           return fail(Outcome::invalid, "is neither true nor false");
+         }
+         target = value == "true" || value == "1";
+         return {};
+       }});
+}
+
+void FlagTable::integer(std::string name, std::int64_t& target, std::int64_t low, std::int64_t high,
+                        std::string group, std::string help) {
+  add({.name = std::move(name),
+       .default_text = std::to_string(target),
+       .group = std::move(group),
+       .help = std::move(help),
+       .set = [&target, low, high](std::string_view value) -> Result<> {
+         std::int64_t number = 0;
+         const char* end = value.data() + value.size();
+         auto [rest, error] = std::from_chars(value.data(), end, number);
+         if (error != std::errc{} || rest != end || number < low || number > high) {
+           return fail(Outcome::invalid,
+                       fmt::format("is not a whole number from {} to {}", low, high));
+         }
+         target = number;
+         return {};
+       }});
+}
+
+void FlagTable::positive_number(std::string name, double& target, std::string group,
+                                std::string help) {
+  add({.name = std::move(name),
+       .default_text = fmt::format("{}", target),
+       .group = std::move(group),
+       .help = std::move(help),
+       .set = [&target](std::string_view value) -> Result<> {
+         double number = 0;
+         const char* end = value.data() + value.size();
+         auto [rest, error] = std::from_chars(value.data(), end, number);
+         if (error != std::errc{} || rest != end || !std::isfinite(number) || number <= 0) {
+           return fail(Outcome::invalid, "is not a number above 0");
+         }
+         target = number;
+         return {};
+       }});
+}
+
+void FlagTable::positive_duration(std::string name, Duration& target, std::string group,
+                                  std::string help) {
+  add({.name = std::move(name),
+       .default_text = format_duration(target),
+       .group = std::move(group),
+       .help = std::move(help),
+       .set = [&target](std::string_view value) -> Result<> {
+         Result<Duration> duration = parse_duration(value);
+         if (!duration) return fail(Outcome::invalid, "is no duration like 1h2m3.5s");
+         if (*duration <= Duration::zero()) {
+           return fail(Outcome::invalid, "must be longer than 0");
+         }
+         target = *duration;
+         return {};
+       }});
+}
+
+void FlagTable::choice(std::string name, std::string& target, std::vector<std::string> allowed,
+                       std::string group, std::string help) {
+  add({.name = std::move(name),
+       .default_text = target,
+       .group = std::move(group),
+       .help = std::move(help),
+       .set = [&target, allowed = std::move(allowed)](std::string_view value) -> Result<> {
+         if (std::ranges::find(allowed, value) == allowed.end()) {
+           return fail(Outcome::invalid, fmt::format("is not one of {}", fmt::join(allowed, ", ")));
+         }
+         target = value;
+         return {};
+       }});
+}
+
+}  // namespace isthmus::app

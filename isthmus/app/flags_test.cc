@@ -1,0 +1,149 @@
+#include "isthmus/app/flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace isthmus::app {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Values {
+  std::string name = "kubernetes";
+  bool elect = true;
+  std::int64_t syncs = 10;
+  double qps = 200;
+  Duration period = minutes(5);
+  std::string format = "text";
+  std::int64_t verbosity = 0;
+};
+
+FlagTable table_for(Values& values) {
+  FlagTable table("isthmus run [flags]", "Runs.");
+  table.text("cluster-name", values.name, "Generic", "Name.");
+  table.boolean("leader-elect", values.elect, "Generic", "Elect.");
+  table.integer("concurrent-node-syncs", values.syncs, 1, 1000, "Generic", "Workers.");
+  table.positive_number("kube-api-qps", values.qps, "Generic", "Rate.");
+  table.positive_duration("node-status-update-frequency", values.period, "Generic", "Period.");
+  table.choice("logging-format", values.format, {"text", "json"}, "Generic", "Format.");
+  table.add({.name = "v",
+             .short_name = 'v',
+             .default_text = "0",
+             .group = "Generic",
+             .help = "Verbosity.",
+             .set = [&values](std::string_view value) -> Result<> {
+               if (value != "4") return fail(Outcome::invalid, "is not 4");
+               values.verbosity = 4;
+               return {};
+             }});
+  return table;
+}
+
+TEST(flags, take_the_forms_that_manifests_use) {
+  Values values;
+  const ParsedFlags parsed = table_for(values).parse(
+      {"--cluster-name", "prod", "--leader-elect=false", "--concurrent-node-syncs=3", "-v=4",
+       "--node-status-update-frequency=1m30s", "--kube-api-qps=0.5", "--logging-format=json"});
+
+  EXPECT_THAT(parsed.mistakes.list(), IsEmpty());
+  EXPECT_EQ(values.name, "prod");
+  EXPECT_FALSE(values.elect);
+  EXPECT_EQ(values.syncs, 3);
+  EXPECT_EQ(values.qps, 0.5);
+  EXPECT_EQ(values.period, seconds(90));
+  EXPECT_EQ(values.format, "json");
+  EXPECT_EQ(values.verbosity, 4);
+}
+
+TEST(flags, read_the_long_form_and_the_spaced_short_form_of_verbosity) {
+  for (std::vector<std::string> arguments :
+       {std::vector<std::string>{"--v=4"}, {"-v", "4"}, {"-v4"}}) {
+    Values values;
+    EXPECT_THAT(table_for(values).parse(arguments).mistakes.list(), IsEmpty());
+    EXPECT_EQ(values.verbosity, 4);
+  }
+}
+
+TEST(flags, keep_the_default_of_what_is_not_given) {
+  Values values;
+  const ParsedFlags parsed = table_for(values).parse({"--leader-elect"});
+
+  EXPECT_THAT(parsed.mistakes.list(), IsEmpty());
+  EXPECT_THAT(parsed.given, ElementsAre("leader-elect"));
+  EXPECT_TRUE(values.elect);
+  EXPECT_EQ(values.period, minutes(5));
+}
+
+TEST(flags, take_the_last_value_of_a_repeated_flag) {
+  Values values;
+  const ParsedFlags parsed = table_for(values).parse(
+      {"--cluster-name=a", "--leader-elect=false", "--cluster-name=b", "--leader-elect=true"});
+
+  EXPECT_THAT(parsed.mistakes.list(), IsEmpty());
+  EXPECT_EQ(values.name, "b");
+  EXPECT_TRUE(values.elect);
+}
+
+TEST(flags, a_switch_does_not_eat_the_word_behind_it) {
+  Values values;
+  const ParsedFlags parsed = table_for(values).parse({"--leader-elect", "false"});
+
+  EXPECT_THAT(parsed.mistakes.list(), ElementsAre("\"false\": no argument is expected here"));
+  EXPECT_TRUE(values.elect);
+}
+
+TEST(flags, report_every_mistake_of_a_command_line_together) {
+  Values values;
+  const ParsedFlags parsed =
+      table_for(values).parse({"--concurrent-node-syncs=0", "--kube-api-qps=many", "--colour=red",
+                               "surplus", "--node-status-update-frequency=5",
+                               "--logging-format=xml", "--leader-elect=maybe", "--cluster-name"});
+
+  EXPECT_EQ(parsed.mistakes.count(), 8u);
+  const std::string all = testing::PrintToString(parsed.mistakes.list());
+  EXPECT_THAT(all, HasSubstr("--colour=red: there is no such flag"));
+  EXPECT_THAT(all, HasSubstr("surplus"));
+  EXPECT_THAT(all, HasSubstr("--concurrent-node-syncs: \\\"0\\\" is not a whole number from 1"));
+  EXPECT_THAT(all, HasSubstr("--kube-api-qps: \\\"many\\\" is not a number above 0"));
+  EXPECT_THAT(all, HasSubstr("--node-status-update-frequency: \\\"5\\\" is no duration"));
+  EXPECT_THAT(all, HasSubstr("--logging-format: \\\"xml\\\" is not one of text, json"));
+  EXPECT_THAT(all, HasSubstr("--leader-elect: \\\"maybe\\\" is neither true nor false"));
+  EXPECT_THAT(all, HasSubstr("--cluster-name: needs a value"));
+}
+
+TEST(flags, refuse_periods_of_nothing_and_numbers_that_are_none) {
+  for (const std::string argument :
+       {"--node-status-update-frequency=0s", "--node-status-update-frequency=-1s",
+        "--kube-api-qps=0", "--kube-api-qps=nan", "--kube-api-qps=inf", "--kube-api-qps=-1",
+        "--concurrent-node-syncs=1001", "--concurrent-node-syncs=1e3",
+        "--concurrent-node-syncs=99999999999999999999"}) {
+    Values values;
+    EXPECT_EQ(table_for(values).parse({argument}).mistakes.count(), 1u) << argument;
+  }
+}
+
+TEST(flags, an_empty_value_is_a_value) {
+  Values values;
+  EXPECT_THAT(table_for(values).parse({"--cluster-name="}).mistakes.list(), IsEmpty());
+  EXPECT_EQ(values.name, "");
+}
+
+TEST(flags, help_names_each_flag_its_default_and_its_meaning) {
+  Values values;
+  const FlagTable table = table_for(values);
+  EXPECT_TRUE(table.parse({"--help"}).help);
+  EXPECT_TRUE(table.parse({"-h"}).help);
+
+  const std::string help = table.help();
+  EXPECT_THAT(help, HasSubstr("isthmus run [flags]"));
+  EXPECT_THAT(help, HasSubstr("--node-status-update-frequency"));
+  EXPECT_THAT(help, HasSubstr("5m0s"));
+  EXPECT_THAT(help, HasSubstr("Workers."));
+}
+
+}  // namespace
+}  // namespace isthmus::app
