@@ -178,6 +178,10 @@ class TidyTest(unittest.TestCase):
             "isthmus/base/split.h": "",
             "isthmus/base/split.cc": '#include "isthmus/base/split.h"\n',
             "isthmus/base/split_one_test.cc": "",
+            "isthmus/base/large.h": "",
+            "isthmus/base/large_impl.h": "",
+            "isthmus/base/large_part.cc": '#include "isthmus/base/large_impl.h"\n',
+            "isthmus/base/large_test.cc": "",
             "isthmus/base/headless.cc": "",
             "isthmus/base/headless_test.cc": "",
             "isthmus/base/late.h": "",
@@ -191,11 +195,12 @@ class TidyTest(unittest.TestCase):
 
     def test_documents_that_are_named_exist(self):
         self.finds(tidy.check_references, {
-            "README.md": "[a](docs/start.md) and https://example.com/other.md\n",
+            "README.md": "[a](docs/start.md) and https://example.com/other.md\n`base/a.h` and `base/b.cc`\n",
             "docs/start.md": "see ../README.md, guides/one.md and guides/two.md\n",
             "docs/guides/one.md": "",
             "isthmus/base/a.h": "// as start.md says, and spec/rules.md\n",
-        }, "docs/start.md:1: names guides/two.md, which", "isthmus/base/a.h:1: names spec/rules.md, which")
+        }, "README.md:2: names base/b.cc, which", "docs/start.md:1: names guides/two.md, which",
+            "isthmus/base/a.h:1: names spec/rules.md, which")
 
     def test_an_exception_ends_with_its_file(self):
         everything = dict.fromkeys([*tidy.BUDGET_EXCEPTIONS, *tidy.UNTESTED], "")
