@@ -14,6 +14,7 @@
 // or the resourceVersion moved it was a conflict, and only otherwise the patch itself is invalid.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,6 +66,8 @@ struct NodeChange {
   std::vector<Taint> added_taints = {};  // Replaces in place a taint of equal key and effect.
 
   bool empty() const;
+
+  friend bool operator==(const NodeChange&, const NodeChange&) = default;
 };
 
 // One patch of `nodes/<name>` with all of it, or nullopt when `seen` already is so.
