@@ -83,7 +83,7 @@ class TidyTest(unittest.TestCase):
             "auto t = std::time(nullptr);": "'std::time' does not belong here: take a Clock&",
             "std::random_device entropy;": "'random_device' does not belong here: take a Random&",
             "std::thread worker(work);": "'std::thread' does not belong here: one thread",
-            "std::this_thread::sleep_for(1s);": "'sleep_for' does not belong here: await the clock",
+            "std::this_thread::sleep_for(1s);": "'this_thread::sleep_for' does not belong here: await the clock",
             "#include <sys/socket.h>": "'#include <sys/socket.h>' does not belong here: sockets live in net",
             "std::ifstream file(path);": "'std::ifstream' does not belong here: take a Files&",
             'auto home = getenv("HOME");': "'getenv' does not belong here: only main reads",
