@@ -3,64 +3,57 @@
 #include <csignal>
 #include <optional>
 
+#include "isthmus/base/scope.h"
+
 namespace isthmus::app {
 namespace {
 
-// What the signal watcher and the runner tell each other.
-struct Stop {
-  bool asked = false;
-  bool now = false;
-};
+// How long a work whose scope has ended may take to notice: its waits have all been resumed.
+constexpr Duration kReturnTime = std::chrono::milliseconds(200);
 
-Task<Result<>> keep_answer(std::function<Task<Result<>>(Lifetime&)>& work, Lifetime& lifetime,
+Task<Result<>> keep_answer(std::function<Task<Result<>>(Wishes&)>& work, Wishes& wishes,
                            std::optional<Result<>>& answer) {
-  Result<> result = co_await work(lifetime);
+  Result<> result = co_await work(wishes);
   answer = std::move(result);
   co_return Result<>{};
 }
 
-Task<Result<>> watch_signals(net::PosixWorld& world, Logger& logger, Duration grace,
-                             Scope& last_scope, Lifetime& lifetime, Stop& stop) {
+// Ends, and with it the patience of run_until_stopped, when there is nothing left to wait for.
+Task<Result<>> obey_signals(net::PosixWorld& world, Logger& log, Duration grace, Scope& work_scope,
+                            Scope& patience, Wishes& wishes) {
   for (;;) {
     const int number = CO_TRY(co_await world.next_signal());
     if (number == SIGHUP) {
-      if (lifetime.reload) lifetime.reload();
+      if (wishes.reload) wishes.reload();
       continue;
     }
-    if (stop.asked) {
-      logger.warning("stopping at once", {{"reason", "asked a second time"}});
-      stop.now = true;
+    if (wishes.stopping.is_set()) {
+      log.warning("stopping at once, being asked a second time");
+      patience.cancel();
       co_return Result<>{};
     }
-    stop.asked = true;
-    logger.info("stopping", {{"signal", number == SIGTERM ? "SIGTERM" : "SIGINT"}});
-    last_scope.set_deadline(world.loop().now() + grace);
-    lifetime.work.cancel();
+    log.info("stopping", {{"signal", number == SIGTERM ? "SIGTERM" : "SIGINT"}});
+    wishes.stopping.set();
+    work_scope.set_deadline(world.loop().now() + grace);
+    patience.set_deadline(world.loop().now() + grace + kReturnTime);
   }
 }
 
 }  // namespace
 
-Result<> run_until_stopped(net::PosixWorld& world, Logger& logger, Duration grace,
-                           std::function<Task<Result<>>(Lifetime&)> work) {
+Result<> run_until_stopped(net::PosixWorld& world, Logger& log, Duration grace,
+                           std::function<Task<Result<>>(Wishes&)> work) {
   Loop& loop = world.loop();
-  Stop stop;
+  Wishes wishes;
   std::optional<Result<>> answer;
-  Scope signal_scope(loop);
-  Scope last_scope(loop);
+  Scope patience(loop);
   Scope work_scope(loop);
-  Lifetime lifetime{work_scope, Uncancellable(last_scope), {}};
-  signal_scope.spawn(watch_signals, std::ref(world), std::ref(logger), grace, std::ref(last_scope),
-                     std::ref(lifetime), std::ref(stop));
-  work_scope.spawn(keep_answer, std::ref(work), std::ref(lifetime), std::ref(answer));
-  loop.run_until(
-      [&] { return work_scope.children() == 0 || stop.now || last_scope.is_cancelled(); });
-  if (!answer) {
-    logger.warning("stopped before everything had ended", {{"grace", grace}});
-    return fail(Outcome::deadline, "the time to stop in order is over");
-  }
-  if (stop.asked && answer->outcome() == Outcome::cancelled) return {};
-  return *answer;
+  patience.spawn(obey_signals, std::ref(world), std::ref(log), grace, std::ref(work_scope),
+                 std::ref(patience), std::ref(wishes));
+  work_scope.spawn(keep_answer, std::ref(work), std::ref(wishes), std::ref(answer));
+  loop.run_until([&] { return work_scope.children() == 0 || patience.is_cancelled(); });
+  if (answer) return *answer;
+  return fail(Outcome::deadline, "stopped before everything had ended");
 }
 
 }  // namespace isthmus::app

@@ -1,5 +1,5 @@
-// From start to stop: runs a subcommand's work in the real world until it ends or a signal asks it
-// to, then gives it a bounded time to leave in order.
+// From start to stop: runs a subcommand's work in the real world until it ends, or until a signal
+// asks it to and it has left in order.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,8 @@
 #include "isthmus/base/clock.h"
 #include "isthmus/base/log.h"
 #include "isthmus/base/result.h"
-#include "isthmus/base/scope.h"
+#include "isthmus/base/signal.h"
+#include "isthmus/base/task.h"
 #include "isthmus/net/world_posix.h"
 
 namespace isthmus::app {
@@ -17,18 +18,16 @@ inline constexpr int kExitDone = 0;      // Ended as asked.
 inline constexpr int kExitFailed = 1;    // Could not go on: lease lost, address in use.
 inline constexpr int kExitMistaken = 2;  // Bad flags or configuration: nothing was started.
 
-// What a work is given: the scope it runs in, which SIGTERM and SIGINT cancel, and the one in which
-// last words (releasing a lease, flushing events) may still be said until the grace is over.
-struct Lifetime {
-  Scope& work;
-  Uncancellable last_words;
-  std::function<void()> reload;  // Set by the work if it has something to do on SIGHUP.
+// What the outside wants of a running work.
+struct Wishes {
+  Signal stopping;               // SIGTERM or SIGINT: finish, say last words, return ok.
+  std::function<void()> reload;  // Set by a work that does something on SIGHUP.
 };
 
-// Runs work(lifetime) to its end and answers what it answered. After a signal it is cancelled and
-// has `grace` to end; past that, or on a second signal, it is destroyed where it stands, and the
-// answer is `deadline`. An answer of `cancelled` after a signal is the orderly end, ok.
-Result<> run_until_stopped(net::PosixWorld& world, Logger& logger, Duration grace,
-                           std::function<Task<Result<>>(Lifetime&)> work);
+// Runs work(wishes) and answers what it answered. From the first SIGTERM or SIGINT it has `grace`
+// to return; then its scope ends, and a work that even so does not return, or a second signal,
+// makes it be destroyed where it stands: the answer is `deadline`.
+Result<> run_until_stopped(net::PosixWorld& world, Logger& log, Duration grace,
+                           std::function<Task<Result<>>(Wishes&)> work);
 
 }  // namespace isthmus::app
