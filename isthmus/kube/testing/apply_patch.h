@@ -1,0 +1,16 @@
+// What a patch does to an object, as the API server would do it: JSON patch, JSON merge patch, and
+// as much of strategic merge as is sent here.
+#pragma once
+
+#include <string_view>
+
+#include "isthmus/base/json.h"
+#include "isthmus/base/result.h"
+#include "isthmus/kube/api/patch.h"
+
+namespace isthmus::kube::testing {
+
+// invalid: the body is no such patch, or one of its `test` operations does not hold.
+Result<json::object> apply_patch(json::object object, PatchType type, std::string_view body);
+
+}  // namespace isthmus::kube::testing
