@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "isthmus/base/text.h"
-#include "isthmus/controllers/ip_address.h"
+#include "isthmus/cloud/ip_address.h"
 
 namespace isthmus::controllers {
 namespace {
@@ -19,12 +19,12 @@ std::unexpected<Error> unreadable(std::string_view annotation, std::string_view 
                                             kProvidedNodeIpAnnotation, annotation, why));
 }
 
-Result<std::vector<IpAddress>> parse_provided(std::string_view annotation) {
+Result<std::vector<cloud::IpAddress>> parse_provided(std::string_view annotation) {
   const std::vector<std::string_view> parts = split(annotation, ',');
   if (parts.size() > 2) return unreadable(annotation, "at most two addresses are allowed");
-  std::vector<IpAddress> provided;
+  std::vector<cloud::IpAddress> provided;
   for (const std::string_view part : parts) {
-    const std::optional<IpAddress> address = parse_ip(part);
+    const std::optional<cloud::IpAddress> address = cloud::parse_ip(part);
     if (!address) return unreadable(annotation, "not an IP address, or two with a comma");
     provided.push_back(*address);
   }
@@ -42,12 +42,12 @@ Result<std::vector<IpAddress>> parse_provided(std::string_view annotation) {
 // An address type that a provided address has taken for itself.
 struct Enforced {
   std::string type;
-  Family family;
+  cloud::Family family;
 };
 
 bool is_enforced(const kube::NodeAddress& candidate, const std::vector<Enforced>& enforced,
                  NodeIpFilter filter) {
-  const std::optional<IpAddress> address = parse_ip(candidate.address);
+  const std::optional<cloud::IpAddress> address = cloud::parse_ip(candidate.address);
   return std::ranges::any_of(enforced, [&](const Enforced& one) {
     if (one.type != candidate.type) return false;
     return filter == NodeIpFilter::whole_type || !address || address->family == one.family;
@@ -57,13 +57,13 @@ bool is_enforced(const kube::NodeAddress& candidate, const std::vector<Enforced>
 Result<std::vector<kube::NodeAddress>> prefer_provided(
     const std::vector<kube::NodeAddress>& addresses, std::string_view annotation,
     const cloud::Instance& machine, NodeIpFilter filter) {
-  const std::vector<IpAddress> provided = TRY(parse_provided(annotation));
+  const std::vector<cloud::IpAddress> provided = TRY(parse_provided(annotation));
   std::vector<kube::NodeAddress> chosen;
   std::vector<Enforced> enforced;
-  for (const IpAddress& wanted : provided) {
+  for (const cloud::IpAddress& wanted : provided) {
     bool found = false;
     for (const kube::NodeAddress& candidate : addresses) {
-      if (parse_ip(candidate.address) != wanted) continue;
+      if (cloud::parse_ip(candidate.address) != wanted) continue;
       found = true;
       chosen.push_back(candidate);
       enforced.push_back({candidate.type, wanted.family});

@@ -8,7 +8,8 @@
 #include <fmt/format.h>
 
 #include "isthmus/base/text.h"
-#include "isthmus/controllers/ip_address.h"
+#include "isthmus/cloud/identity.h"
+#include "isthmus/cloud/ip_address.h"
 #include "isthmus/controllers/node_addresses.h"
 
 namespace isthmus::controllers {
@@ -22,25 +23,6 @@ bool contains(const Range& range, const Value& value) {
   return std::ranges::find(range, value) != std::ranges::end(range);
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  return result;
-}
-
-// The same UUID with the first three fields in the other byte order; empty when it is none.
-std::string swapped(std::string_view uuid) {
-  if (uuid.size() != 36) return {};
-  static constexpr std::array<std::size_t, 8> kOrder{6, 4, 2, 0, 11, 9, 16, 14};
-  static constexpr std::array<std::size_t, 8> kPlaces{0, 2, 4, 6, 9, 11, 14, 16};
-  std::string result(uuid);
-  for (std::size_t i = 0; i < kOrder.size(); ++i) {
-    result.replace(kPlaces[i], 2, uuid.substr(kOrder[i], 2));
-  }
-  return result;
-}
-
 // The addresses by which a kubelet may already have said where it is.
 std::vector<std::string> internal_ips(const kube::Node& node) {
   std::vector<std::string> addresses;
@@ -49,31 +31,20 @@ std::vector<std::string> internal_ips(const kube::Node& node) {
   }
   const auto provided = node.meta.annotations.find(kProvidedNodeIpAnnotation).value_or("");
   for (const std::string_view part : split(provided, ',')) {
-    if (parse_ip(part) && !contains(addresses, part)) addresses.emplace_back(part);
+    if (cloud::parse_ip(part) && !contains(addresses, part)) addresses.emplace_back(part);
   }
   return addresses;
 }
 
-bool shares_an_internal_ip(const kube::Node& node, const cloud::Instance& machine) {
-  return std::ranges::any_of(internal_ips(node), [&](const std::string& ours) {
-    const std::optional<IpAddress> wanted = parse_ip(ours);
-    return wanted && std::ranges::any_of(machine.addresses, [&](const cloud::Address& theirs) {
-             return theirs.type == cloud::AddressType::internal_ip &&
-                    parse_ip(theirs.address) == wanted;
-           });
-  });
-}
-
-bool matches(const kube::Node& node, const cloud::Instance& machine, MatchBy by) {
+// A query that only asks for what this kind of match compares.
+cloud::InstanceQuery query_by(const kube::Node& node, MatchBy by) {
   switch (by) {
     case MatchBy::system_uuid:
-      return same_system_uuid(node.system_uuid, machine.system_uuid);
+      return {.system_uuid = node.system_uuid};
     case MatchBy::name:
-      return std::ranges::any_of(machine.names, [&](const std::string& name) {
-        return lower(name) == lower(node.meta.key.name);
-      });
+      return {.name = node.meta.key.name};
     case MatchBy::internal_ip:
-      return shares_an_internal_ip(node, machine);
+      return {.internal_ips = internal_ips(node)};
   }
   ISTHMUS_ASSERT(false, "a MatchBy that is none");
 }
@@ -105,9 +76,10 @@ std::optional<NoMatch> why_unusable(const kube::Node& node, const cloud::Instanc
     return NoMatch{"machine_held", fmt::format("machine {} belongs to Node {} already",
                                                machine.describe(), holder->second)};
   }
-  const bool contradicts = contains(order, MatchBy::system_uuid) && !node.system_uuid.empty() &&
-                           !machine.system_uuid.empty() &&
-                           !same_system_uuid(node.system_uuid, machine.system_uuid);
+  const bool contradicts =
+      contains(order, MatchBy::system_uuid) && !node.system_uuid.empty() &&
+      !machine.system_uuid.empty() &&
+      cloud::uuid_key(node.system_uuid) != cloud::uuid_key(machine.system_uuid);
   if (contradicts) {
     return NoMatch{"machine_mismatch",
                    fmt::format("machine {} has system UUID {}, but the kubelet runs on {}",
@@ -194,9 +166,11 @@ Match match_machine(const kube::Node& node, const Evidence& evidence,
                     const std::vector<MatchBy>& order) {
   if (!node.provider_id.empty()) return match_by_id(node, evidence, order);
   for (const MatchBy by : order) {
+    const cloud::InstanceQuery query = query_by(node, by);
+    if (query.asks_for_all()) continue;  // The Node has nothing of this kind to compare.
     Machines found;
     for (const cloud::Instance& machine : evidence.machines) {
-      if (matches(node, machine, by)) found.push_back(&machine);
+      if (cloud::matches(machine, query)) found.push_back(&machine);
     }
     if (!found.empty()) return choose(node, found, by, evidence, order);
   }
@@ -210,13 +184,6 @@ cloud::InstanceQuery query_for(const kube::Node& node) {
   return {.system_uuid = node.system_uuid,
           .name = node.meta.key.name,
           .internal_ips = internal_ips(node)};
-}
-
-bool same_system_uuid(std::string_view left, std::string_view right) {
-  if (left.empty() || right.empty()) return false;
-  const std::string one = lower(left);
-  const std::string other = lower(right);
-  return one == other || swapped(one) == other;
 }
 
 }  // namespace isthmus::controllers

@@ -53,8 +53,4 @@ Match match_machine(const kube::Node& node, const Evidence& evidence,
 // What to ask the cloud for, for a Node without a providerID.
 cloud::InstanceQuery query_for(const kube::Node& node);
 
-// Whether two SMBIOS UUIDs name one machine: in any case, and in either byte order of the first
-// three fields, because firmware before SMBIOS 2.6 reports them reversed.
-bool same_system_uuid(std::string_view left, std::string_view right);
-
 }  // namespace isthmus::controllers

@@ -1,4 +1,4 @@
-#include "isthmus/controllers/ip_address.h"
+#include "isthmus/cloud/ip_address.h"
 
 #include <algorithm>
 #include <span>
@@ -6,7 +6,7 @@
 
 #include <arpa/inet.h>
 
-namespace isthmus::controllers {
+namespace isthmus::cloud {
 
 std::optional<IpAddress> parse_ip(std::string_view text) {
   const std::string terminated(text);
@@ -26,4 +26,4 @@ std::optional<IpAddress> parse_ip(std::string_view text) {
   return address;
 }
 
-}  // namespace isthmus::controllers
+}  // namespace isthmus::cloud

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace isthmus::controllers {
+namespace isthmus::cloud {
 
 enum class Family : std::uint8_t { v4, v6 };
 
@@ -22,4 +22,4 @@ struct IpAddress {
 // IPv6 clothes (::ffff:10.0.0.1) is the IPv4 address, as Go's net.IP and so Kubernetes has it.
 std::optional<IpAddress> parse_ip(std::string_view text);
 
-}  // namespace isthmus::controllers
+}  // namespace isthmus::cloud

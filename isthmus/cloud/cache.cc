@@ -1,0 +1,138 @@
+#include "isthmus/cloud/cache.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "isthmus/cloud/identity.h"
+
+namespace isthmus::cloud {
+
+struct InstanceCache::Snapshot {
+  using Index = std::multimap<std::string, std::size_t, std::less<>>;
+
+  explicit Snapshot(Listing<Instance> listing_) : listing(std::move(listing_)) {
+    for (std::size_t i = 0; i < listing.items.size(); ++i) {
+      const Instance& instance = listing.items[i];
+      by_id.emplace(instance.provider_id, i);
+      if (!instance.system_uuid.empty()) by_uuid.emplace(uuid_key(instance.system_uuid), i);
+      for (const std::string& name : instance.names) by_name.emplace(name_key(name), i);
+      for (const Address& address : instance.addresses) {
+        if (address.type == AddressType::internal_ip) by_ip.emplace(ip_key(address.address), i);
+      }
+    }
+  }
+
+  Listing<Instance> matching(const InstanceQuery& query) const {
+    if (query.asks_for_all()) return listing;
+    std::set<std::size_t> found;  // In the order of the listing.
+    const auto collect = [&](const Index& index, const std::string& key) {
+      const auto [begin, end] = index.equal_range(key);
+      for (auto place = begin; place != end; ++place) found.insert(place->second);
+    };
+    if (!query.system_uuid.empty()) collect(by_uuid, uuid_key(query.system_uuid));
+    if (!query.name.empty()) collect(by_name, name_key(query.name));
+    for (const std::string& address : query.internal_ips) collect(by_ip, ip_key(address));
+    Listing<Instance> answer{.completeness = listing.completeness};
+    for (const std::size_t i : found) answer.items.push_back(listing.items[i]);
+    return answer;
+  }
+
+  Listing<Instance> listing;
+  std::map<ProviderId, std::size_t> by_id;
+  Index by_uuid;
+  Index by_name;
+  Index by_ip;
+};
+
+InstanceCache::InstanceCache(Instances& next, Loop& loop, Metrics& metrics, CacheLimits limits)
+    : loop_(loop),
+      limits_(limits),
+      hits_(metrics.counter("isthmus_instance_cache_total", "Questions about machines.",
+                            {{"result", "hit"}})),
+      misses_(metrics.counter("isthmus_instance_cache_total", "Questions about machines.",
+                              {{"result", "miss"}})),
+      singles_(loop, [&next](ProviderId id) { return next.get(std::move(id)); }),
+      lists_(loop, [&next](int) { return fetch_list(next); }) {}
+
+InstanceCache::~InstanceCache() = default;
+
+Task<Result<Instance>> InstanceCache::get(ProviderId id, Duration max_age) {
+  const Moment not_before = loop_.now() - max_age;
+  if (const Instance* recent = find_recent(id, not_before)) {
+    hits_.add();
+    co_return *recent;
+  }
+  misses_.add();
+  if (list_is_cheaper()) {
+    // A list that fails says nothing about this machine; the single look-up below will.
+    const Result<SnapshotPtr> list = co_await recent_list(max_age);
+    if (!list && is_our_own(list.outcome())) co_return std::unexpected(list.error());
+    if (const Instance* recent = find_recent(id, not_before)) co_return *recent;
+  }
+  Dated<Instance> answer = CO_TRY(co_await singles_.ask(id, not_before));
+  keep(answer.value, answer.as_of);
+  co_return std::move(answer.value);
+}
+
+Task<Result<Listing<Instance>>> InstanceCache::list(InstanceQuery query, Duration max_age) {
+  const SnapshotPtr snapshot = CO_TRY(co_await recent_list(max_age));
+  co_return snapshot->matching(query);
+}
+
+void InstanceCache::forget() {
+  kept_.clear();
+  look_ups_.clear();
+  snapshot_.reset();
+}
+
+Task<Result<InstanceCache::SnapshotPtr>> InstanceCache::fetch_list(Instances& next) {
+  Listing<Instance> listing = CO_TRY(co_await next.list({}));
+  co_return std::make_shared<const Snapshot>(std::move(listing));
+}
+
+Task<Result<InstanceCache::SnapshotPtr>> InstanceCache::recent_list(Duration max_age) {
+  const Moment not_before = loop_.now() - max_age;
+  if (snapshot_ && snapshot_as_of_ >= not_before) {
+    hits_.add();
+    co_return snapshot_;
+  }
+  misses_.add();
+  Dated<SnapshotPtr> answer = CO_TRY(co_await lists_.ask(0, not_before));
+  if (!snapshot_ || snapshot_as_of_ < answer.as_of) {
+    snapshot_ = answer.value;
+    snapshot_as_of_ = answer.as_of;
+  }
+  co_return std::move(answer.value);
+}
+
+const Instance* InstanceCache::find_recent(const ProviderId& id, Moment not_before) const {
+  const Instance* recent = nullptr;
+  Moment as_of = not_before;
+  if (const auto kept = kept_.find(id); kept != kept_.end() && kept->second.as_of >= as_of) {
+    recent = &kept->second.instance;
+    as_of = kept->second.as_of;
+  }
+  if (!snapshot_ || snapshot_as_of_ < as_of) return recent;
+  const auto place = snapshot_->by_id.find(id);
+  return place == snapshot_->by_id.end() ? recent : &snapshot_->listing.items[place->second];
+}
+
+bool InstanceCache::list_is_cheaper() {
+  const Moment now = loop_.now();
+  while (!look_ups_.empty() && now - look_ups_.front() > limits_.window) look_ups_.pop_front();
+  const bool many = look_ups_.size() >= limits_.look_ups_per_list;
+  if (!many) look_ups_.push_back(now);
+  return many;
+}
+
+void InstanceCache::keep(const Instance& instance, Moment as_of) {
+  if (kept_.size() >= limits_.kept_max) {
+    kept_.erase(
+        std::ranges::min_element(kept_, {}, [](const auto& entry) { return entry.second.as_of; }));
+  }
+  Kept& kept = kept_[instance.provider_id];
+  if (kept.as_of <= as_of) kept = {instance, as_of};
+}
+
+}  // namespace isthmus::cloud

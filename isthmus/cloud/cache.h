@@ -1,0 +1,91 @@
+// One memory of the machines for all controllers, so that a thousand Nodes cost a call and not a
+// thousand.
+//
+// Each reader says how old an answer may be; age counts from when the question was sent. Only
+// positive answers are kept: that something is absent, or could not be read, is asked anew every
+// time, because a Node may be deleted for it. When many machines are asked for one by one, the
+// whole list is fetched instead and answers for all of them.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "isthmus/base/metrics.h"
+#include "isthmus/cloud/coalesce.h"
+#include "isthmus/cloud/provider.h"
+
+namespace isthmus::cloud {
+
+struct CacheLimits {
+  // So many single look-ups within the window make the next one a list. A page of a thousand
+  // machines costs a cloud about as much as ten single reads.
+  std::size_t look_ups_per_list = 10;
+  Duration window = std::chrono::seconds(10);
+
+  // Single answers kept: 10,000 machines of 1 KB are 10 MB. The oldest go first.
+  std::size_t kept_max = 10'000;
+};
+
+// A resource; `next` and the loop outlive it, and it outlives its views.
+class InstanceCache final {
+ public:
+  InstanceCache(Instances& next, Loop& loop, Metrics& metrics, CacheLimits limits = {});
+  ~InstanceCache();
+
+  // Errors as in Instances. The list is only asked when that is cheaper, and a machine that it
+  // lacks is still asked for by its id: only that answer can be `absent`.
+  Task<Result<Instance>> get(ProviderId id, Duration max_age);
+
+  // Filtered: exactly the machines that match any field of the query.
+  Task<Result<Listing<Instance>>> list(InstanceQuery query, Duration max_age);
+
+  // Forgets everything; calls under way still answer their askers.
+  void forget();
+
+ private:
+  // A whole listing with its indexes, immutable once published.
+  struct Snapshot;
+  using SnapshotPtr = std::shared_ptr<const Snapshot>;
+  struct Kept {
+    Instance instance;
+    Moment as_of;
+  };
+
+  static Task<Result<SnapshotPtr>> fetch_list(Instances& next);
+  Task<Result<SnapshotPtr>> recent_list(Duration max_age);
+  const Instance* find_recent(const ProviderId& id, Moment not_before) const;
+  bool list_is_cheaper();
+  void keep(const Instance& instance, Moment as_of);
+
+  Loop& loop_;
+  const CacheLimits limits_;
+  Counter& hits_;
+  Counter& misses_;
+  std::map<ProviderId, Kept> kept_;
+  std::deque<Moment> look_ups_;
+  SnapshotPtr snapshot_;
+  Moment snapshot_as_of_;
+  Coalescer<ProviderId, Instance> singles_;
+  Coalescer<int, SnapshotPtr> lists_;  // One key: there is one list.
+};
+
+// The cache as one reader sees it.
+class CachedInstances final : public Instances {
+ public:
+  CachedInstances(InstanceCache& cache, Duration max_age) : cache_(cache), max_age_(max_age) {}
+
+  Task<Result<Instance>> get(ProviderId id) override { return cache_.get(std::move(id), max_age_); }
+  Task<Result<Listing<Instance>>> list(InstanceQuery query) override {
+    return cache_.list(std::move(query), max_age_);
+  }
+
+ private:
+  InstanceCache& cache_;
+  const Duration max_age_;
+};
+
+}  // namespace isthmus::cloud

@@ -1,0 +1,66 @@
+#include "isthmus/cloud/identity.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "isthmus/cloud/ip_address.h"
+
+namespace isthmus::cloud {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  return result;
+}
+
+// The same UUID with its first three fields in the other byte order.
+std::string swapped(std::string_view uuid) {
+  static constexpr std::array<std::size_t, 8> kPlaces{0, 2, 4, 6, 9, 11, 14, 16};
+  static constexpr std::array<std::size_t, 8> kSources{6, 4, 2, 0, 11, 9, 16, 14};
+  std::string result(uuid);
+  for (std::size_t i = 0; i < kPlaces.size(); ++i) {
+    result.replace(kPlaces[i], 2, uuid.substr(kSources[i], 2));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string uuid_key(std::string_view uuid) {
+  constexpr std::size_t kUuidLength = 36;
+  std::string key = lower(uuid);
+  if (key.size() != kUuidLength) return key;
+  return std::min(swapped(key), key);
+}
+
+std::string name_key(std::string_view name) { return lower(name); }
+
+std::string ip_key(std::string_view address) {
+  const std::optional<IpAddress> parsed = parse_ip(address);
+  if (!parsed) return std::string(address);
+  const std::size_t length = parsed->family == Family::v4 ? 4 : parsed->bytes.size();
+  return std::string(parsed->bytes.begin(), parsed->bytes.begin() + length);
+}
+
+bool matches(const Instance& machine, const InstanceQuery& query) {
+  if (query.asks_for_all()) return true;
+  if (!query.system_uuid.empty() && uuid_key(query.system_uuid) == uuid_key(machine.system_uuid)) {
+    return true;
+  }
+  const auto has_name = [&](const std::string& name) {
+    return name_key(name) == name_key(query.name);
+  };
+  if (!query.name.empty() && std::ranges::any_of(machine.names, has_name)) return true;
+  return std::ranges::any_of(machine.addresses, [&](const Address& address) {
+    return address.type == AddressType::internal_ip &&
+           std::ranges::any_of(query.internal_ips, [&](const std::string& wanted) {
+             return ip_key(wanted) == ip_key(address.address);
+           });
+  });
+}
+
+}  // namespace isthmus::cloud

@@ -1,0 +1,88 @@
+#include "isthmus/providers/fake/fake_provider.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "isthmus/base/scope.h"
+#include "isthmus/cloud/identity.h"
+
+namespace isthmus::providers::fake {
+namespace {
+
+// Counts a call as long as it lasts, even one that is destroyed half-way.
+class InFlight {
+ public:
+  explicit InFlight(FakeProvider& provider) : provider_(provider) {
+    ++provider_.in_flight;
+    provider_.most_in_flight = std::max(provider_.most_in_flight, provider_.in_flight);
+  }
+  ~InFlight() { --provider_.in_flight; }
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+
+ private:
+  FakeProvider& provider_;
+};
+
+constexpr Duration kForever = std::chrono::hours(24 * 365);
+
+}  // namespace
+
+cloud::Instance& FakeProvider::add(const std::string& id, std::string name,
+                                   std::vector<cloud::Address> addresses) {
+  return machines.emplace_back(cloud::Instance{.provider_id = {scheme_, id},
+                                               .names = {std::move(name)},
+                                               .addresses = std::move(addresses),
+                                               .power = cloud::Power::running,
+                                               .presence = cloud::Presence::present});
+}
+
+void FakeProvider::remove(const std::string& id) {
+  std::erase_if(machines, [&](const cloud::Instance& one) { return one.provider_id.id == id; });
+}
+
+Task<Result<>> FakeProvider::check() {
+  ++checks;
+  CO_TRY(co_await suffer());
+  co_return {};
+}
+
+Task<Result<cloud::Instance>> FakeProvider::get(cloud::ProviderId id) {
+  ++gets;
+  CO_TRY(co_await suffer());
+  const auto found = std::ranges::find(machines, id, &cloud::Instance::provider_id);
+  if (found == machines.end()) co_return fail(Outcome::absent, "there is no " + to_string(id));
+  co_return *found;
+}
+
+Task<Result<cloud::Listing<cloud::Instance>>> FakeProvider::list(cloud::InstanceQuery query) {
+  ++lists;
+  CO_TRY(co_await suffer());
+  cloud::Listing<cloud::Instance> answer{.completeness = cloud::Completeness::complete};
+  const std::size_t visible = std::min(machines.size(), faults.list_only.value_or(machines.size()));
+  for (std::size_t i = 0; i < visible; ++i) {
+    if (cloud::matches(machines[i], query)) answer.items.push_back(machines[i]);
+  }
+  if (visible < machines.size() && !faults.partial_list_claims_to_be_complete) {
+    answer.completeness = cloud::Completeness::partial;
+  }
+  co_return answer;
+}
+
+Task<Result<>> FakeProvider::suffer() {
+  const InFlight counted(*this);
+  if (faults.calls_until_limit) {
+    if (*faults.calls_until_limit == 0) co_return fail(Outcome::busy, "slow down", faults.busy_for);
+    --*faults.calls_until_limit;
+  }
+  const Duration delay = faults.silent ? kForever : faults.delay;
+  if (delay > Duration::zero()) CO_TRY(co_await sleep_for(delay));
+  if (!faults.error) co_return {};
+  if (faults.errors) {
+    if (*faults.errors == 0) co_return {};
+    --*faults.errors;
+  }
+  co_return std::unexpected(*faults.error);
+}
+
+}  // namespace isthmus::providers::fake
