@@ -1,0 +1,133 @@
+"""Fixtures of the end-to-end tests: the real API server, the backend and the manager.
+
+One API server serves all tests of a run; each test leaves it empty. What a test breaks on purpose
+(restart, compaction) it starts for itself with `make_apiserver`. Logs of a failed test are kept and
+their directory is printed with the failure.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# pylint: disable=wrong-import-position
+from harness import isthmus, proxy  # noqa: E402
+from harness.apiserver import ApiServer  # noqa: E402
+from harness.processes import Stage  # noqa: E402
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Lets fixtures know how their test ended, and names the logs beside a failure."""
+    report = (yield).get_result()
+    setattr(item, "report_" + call.when, report)
+    directory = getattr(item, "logs", None)
+    if report.failed and directory:
+        report.sections.append(("logs", f"kept in {directory}"))
+
+
+@pytest.fixture(scope="session")
+def shared_apiserver():
+    directory = tempfile.mkdtemp(prefix="isthmus-apiserver-")
+    with Stage() as stage:
+        yield stage.add(ApiServer(directory, users=["isthmus"]))
+    shutil.rmtree(directory)
+
+
+@pytest.fixture
+def apiserver(shared_apiserver):
+    """The API server with no Node, no Event and no lease."""
+    shared_apiserver.kube.clean()
+    return shared_apiserver
+
+
+@pytest.fixture
+def k8s(apiserver):
+    """The Kubernetes API as admin."""
+    return apiserver.kube
+
+
+@pytest.fixture
+def directory(request):
+    """A directory for this test; kept when it fails. Short, since it holds unix sockets."""
+    path = tempfile.mkdtemp(prefix="isthmus-")
+    request.node.logs = path
+    yield path
+    reports = [getattr(request.node, "report_" + when, None) for when in ("setup", "call")]
+    if not any(report and report.failed for report in reports):
+        shutil.rmtree(path)
+
+
+@pytest.fixture
+def stage(directory):
+    """Ends all that the test has started, before its directory goes."""
+    with Stage() as stage:
+        yield stage
+
+
+@pytest.fixture
+def make_infra(directory, stage):
+    """make_infra(machines, **config) starts a backend; see isthmus.Infra."""
+    def make(machines=(), name="infra", **config):
+        return stage.add(isthmus.Infra(os.path.join(directory, name), machines, **config))
+    return make
+
+
+@pytest.fixture
+def make_manager(directory, stage, apiserver):
+    """make_manager(infra, *flags) starts a manager.
+
+    `infra`: an Infra or the path of a cloud configuration; kubeconfig: another way to the server.
+    """
+    def make(infra, *flags, name="manager", kubeconfig=None, **arguments):
+        return stage.add(isthmus.Manager(
+            directory, kubeconfig or apiserver.kubeconfig,
+            getattr(infra, "cloud_config", infra), *flags, name=name, **arguments))
+    return make
+
+
+@pytest.fixture
+def make_apiserver(directory, stage):
+    """make_apiserver() starts one for this test alone."""
+    def make(**arguments):
+        path = os.path.join(directory, "apiserver")
+        os.makedirs(path)
+        return stage.add(ApiServer(path, **arguments))
+    return make
+
+
+@pytest.fixture
+def slow_infra(directory, stage, make_infra):
+    """slow_infra(machines): (infra, wire); a manager given `infra` reaches it through `wire`."""
+    def make(machines):
+        infra = make_infra(machines)
+        path = os.path.join(directory, "wire.sock")
+        wire = stage.add(proxy.Proxy(path, infra.socket))
+        infra.cloud_config = isthmus.write_cloud_config(
+            os.path.join(directory, "wire.yaml"), "unix://" + path)
+        return infra, wire
+    return make
+
+
+@pytest.fixture
+def wired_kubeconfig(directory, stage):
+    """wired_kubeconfig(apiserver): (kubeconfig, wire) through a wire that can be cut."""
+    def make(server):
+        host, port = server.server.removeprefix("https://").split(":")
+        wire = stage.add(proxy.Proxy(("127.0.0.1", 0), (host, int(port))))
+        path = os.path.join(directory, "wired.kubeconfig")
+        with open(server.kubeconfig, encoding="utf-8") as file:
+            text = file.read().replace(server.server, f"https://127.0.0.1:{wire.port}")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path, wire
+    return make
+
+
+@pytest.fixture
+def kubectl(apiserver):
+    return apiserver.kubectl

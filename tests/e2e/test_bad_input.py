@@ -1,0 +1,167 @@
+"""Every mistake is named, all of one input together, and nothing has started."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from harness import programs
+from harness.isthmus import machine, write_cloud_config
+from harness.wait import until
+
+MISTAKEN = 2
+
+
+def run(*arguments, **environment):
+    """(exit code, everything printed); a program that does not end at once is a failure."""
+    done = subprocess.run([programs.isthmus(), *map(str, arguments)], capture_output=True,
+                          text=True, timeout=20, check=False, env={**os.environ, **environment})
+    return done.returncode, done.stdout + done.stderr
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text if isinstance(text, str) else json.dumps(text))
+    return path
+
+
+@pytest.fixture
+def cloud(directory):
+    return write_cloud_config(directory + "/cloud.yaml", f"unix://{directory}/none.sock")
+
+
+def test_all_wrong_flags_are_named_together(shared_apiserver, cloud):
+    code, text = run(
+        "run", f"--cloud-config={cloud}", f"--kubeconfig={shared_apiserver.kubeconfig}",
+        "--no-such-flag=1", "--kube-api-qps=fast", "--concurrent-node-syncs=0",
+        "--leader-elect-lease-duration=5s", "--secure-port=70000", "--leader-elect=perhaps",
+        "surplus")
+
+    assert code == MISTAKEN
+    for name in ("--cloud-provider", "--no-such-flag", "--kube-api-qps",
+                 "--concurrent-node-syncs", "--leader-elect-lease-duration", "--secure-port",
+                 "--leader-elect", "surplus"):
+        assert name in text, text
+    assert len([line for line in text.splitlines() if line.strip()]) < 20, text
+
+
+@pytest.mark.parametrize("flags, named", [
+    (["--cloud-provider=aws"], "aws"),
+    (["--leader-elect-resource-lock=endpoints"], "endpoints"),
+    (["--leader-elect-renew-deadline=2s"], "--leader-elect-renew-deadline"),
+    (["--tls-cert-file=/tmp/x.crt"], "--tls-private-key-file"),
+    (["--node-status-update-frequency=0s"], "--node-status-update-frequency"),
+    (["--logging-format=xml"], "xml"),
+])
+def test_a_wrong_flag_value_is_named(shared_apiserver, cloud, flags, named):
+    code, text = run("run", "--cloud-provider=isthmus", f"--cloud-config={cloud}",
+                     f"--kubeconfig={shared_apiserver.kubeconfig}", *flags)
+    assert code == MISTAKEN
+    assert named in text, text
+
+
+def test_a_file_that_is_not_there_is_named(cloud):
+    code, text = run("run", "--cloud-provider=isthmus", f"--cloud-config={cloud}",
+                     "--kubeconfig=/nonexistent/kubeconfig")
+    assert code == MISTAKEN
+    assert "/nonexistent/kubeconfig" in text
+
+
+def test_all_mistakes_of_a_cloud_configuration_are_named(shared_apiserver, directory):
+    config = write(directory + "/cloud.yaml", "url: ftp://x\nurll: typo\ncaFile: 7\n")
+    code, text = run("run", "--cloud-provider=isthmus", f"--cloud-config={config}",
+                     f"--kubeconfig={shared_apiserver.kubeconfig}")
+    assert code == MISTAKEN
+    for word in ("ftp://x", "urll"):
+        assert word in text, text
+
+
+def test_a_kubeconfig_that_skips_verification_is_refused(shared_apiserver, cloud, directory):
+    with open(shared_apiserver.kubeconfig, encoding="utf-8") as file:
+        text = re.sub(r"certificate-authority-data: \S+}", "insecure-skip-tls-verify: true}",
+                      file.read())
+    assert "insecure" in text
+    config = write(directory + "/kubeconfig", text)
+    code, text = run("run", "--cloud-provider=isthmus", f"--cloud-config={cloud}",
+                     f"--kubeconfig={config}")
+    assert code == MISTAKEN
+    assert "insecure-skip-tls-verify" in text
+
+
+def test_flags_and_files_are_complained_about_together(directory):
+    config = write(directory + "/cloud.yaml", "urll: typo\n")
+    code, text = run("run", "--cloud-provider=isthmus", f"--cloud-config={config}",
+                     "--kubeconfig=/nonexistent/kubeconfig", "--no-such-flag")
+    assert code == MISTAKEN
+    assert "--no-such-flag" in text
+
+
+def infra_config(directory, **keys):
+    return {"listen": [f"unix:{directory}/s.sock"], "store": {"sqlite": directory + "/x.db"},
+            "inventory": directory + "/inventory.yaml", "host": {"name": "lb1", "driver": "nft"},
+            **keys}
+
+
+def test_all_mistakes_of_the_backends_configuration_are_named(directory):
+    write(directory + "/inventory.yaml", "instances: []\n")
+    config = write(directory + "/infra.yaml", infra_config(
+        directory, listen=["http://192.0.2.1:80"], lisen=[], host={"name": "lb1", "driver": "xdp"}))
+
+    code, text = run("infra", "--config", config)
+
+    assert code == MISTAKEN
+    for word in ("lisen", "192.0.2.1", "xdp"):
+        assert word in text, text
+    assert not os.path.exists(directory + "/x.db")
+
+
+def test_all_mistakes_of_an_inventory_are_named_by_line(directory):
+    config = write(directory + "/infra.yaml", infra_config(directory))
+    write(directory + "/inventory.yaml", """\
+instances:
+- {name: no-uid}
+- {uid: a, name: Bad_Name}
+- {uid: b, name: node2, addresses: [{type: InternalIP, address: 10.0.0.300}]}
+- {uid: c, name: node3, colour: blue}
+- {uid: c, name: node4}
+""")
+
+    code, text = run("infra", "--config", config)
+
+    assert code == MISTAKEN
+    for word in ("line 2", "line 3", "line 4", "line 5", "line 6", "uid", "Bad_Name",
+                 "10.0.0.300", "colour"):
+        assert word in text, text
+
+
+def test_an_inventory_that_breaks_while_served_leaves_the_last_good_one(make_infra):
+    infra = make_infra([machine("node1")])
+    before = infra.client.request("GET", "/v1/instances").json()
+
+    infra.write_inventory("instances:\n- {uid: a, name: Bad_Name}\n- {name: no-uid}\n")
+
+    text = until(lambda: "[!]" in infra.client.request("GET", "/readyz").text
+                 and infra.client.request("GET", "/readyz").text)
+    assert "inventory" in text
+    log = infra.process.output()
+    assert "line 2" in log and "line 3" in log
+    after = infra.client.request("GET", "/v1/instances").json()
+    assert after == before
+
+    infra.set_machines([machine("node1"), machine("node2")])
+    until(lambda: len(infra.client.request("GET", "/v1/instances").json()["items"]) == 2)
+
+
+def test_an_unknown_subcommand_is_named():
+    code, text = run("rum")
+    assert code == MISTAKEN
+    assert "rum" in text
+
+
+def test_help_is_told_and_is_no_mistake():
+    for arguments in (["--help"], ["run", "--help"], ["infra", "--help"]):
+        code, text = run(*arguments)
+        assert code == 0
+        assert "isthmus" in text

@@ -1,0 +1,58 @@
+"""The real kube-apiserver of tests/apiserver, started, crashed, restarted, compacted."""
+
+import json
+import os
+import urllib.request
+
+from . import kube, programs
+from .processes import Process
+
+# How long it may take until it is ready. One second is usual; beside a build it takes ten.
+START_SECONDS = 120
+
+
+class ApiServer:
+    """Attributes: server (URL), kubeconfig and ca (files), kube (Kube as admin), kubectl."""
+
+    def __init__(self, directory, *, users=(), flags=()):
+        """users: NAME or NAME:GROUP,GROUP; see kubeconfig_of. flags: extra ones, passed on."""
+        self.directory = str(directory)
+        self._arguments = [word for user in users for word in ("--user", user)]
+        self._arguments += ["--", *flags]
+        self._process = None
+        self.start()
+
+    def start(self):
+        """Also after kill(): same state, same port, same certificate."""
+        self._process = Process(
+            "apiserver", [programs.apiserver(), "--dir", self._path("state"), *self._arguments],
+            self._path("apiserver.log"), pipes=True)
+        line = self._process.stdout.readline()
+        assert line, f"the API server did not start, see {self._process.log}"
+        facts = json.loads(line)
+        self.server = facts["server"]
+        self.kubeconfig = facts["kubeconfig"]
+        self._etcd = facts["etcd"]
+        self.ca = self._path("state/certs/apiserver.crt")
+        self.kube = kube.Kube(self.server, self.ca)
+        self.kubectl = kube.Kubectl(self.kubeconfig)
+
+    def kubeconfig_of(self, user):
+        return self._path(f"state/{user}.kubeconfig")
+
+    def kill(self):
+        self._process.kill()
+        self._process.end()
+
+    def end(self):
+        # Its standard input is what keeps it alive.
+        self._process.stdin.close()
+        self._process.end()
+
+    def compact(self, revision):
+        """Makes etcd forget what was before `revision`."""
+        body = json.dumps({"revision": revision, "physical": True}).encode()
+        urllib.request.urlopen(self._etcd + "/v3/kv/compaction", body, timeout=10).close()
+
+    def _path(self, name):
+        return os.path.join(self.directory, name)
