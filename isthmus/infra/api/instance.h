@@ -13,7 +13,6 @@
 
 #include "isthmus/base/clock.h"
 #include "isthmus/base/result.h"
-#include "isthmus/infra/api/problem.h"
 
 namespace isthmus::infra::api {
 
@@ -91,15 +90,5 @@ std::string encode(const InstanceList& list);
 // JSON, not this kind, or a required member (uid, name, presence, revision) missing or ill-typed.
 Result<Instance> decode_instance(std::string_view json);
 Result<InstanceList> decode_instance_list(std::string_view json);
-
-// Reads the body of a PUT, which must be right in every part: each unknown member, wrong type, bad
-// address, label or enum value is listed with its JSON pointer, all at once. Members the server
-// owns (revision, generation, presence, lastConfirmedAt) may be there, as in what a GET answered,
-// and say nothing. `uid` is the one in the path; a different one in the body is an error.
-struct InstanceInput {
-  Instance instance;               // Meaningless unless errors is empty.
-  std::vector<FieldError> errors;  // In the order of the document.
-};
-InstanceInput decode_instance_input(std::string_view json, std::string_view uid);
 
 }  // namespace isthmus::infra::api

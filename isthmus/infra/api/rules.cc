@@ -1,0 +1,118 @@
+#include "isthmus/infra/api/rules.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "isthmus/base/text.h"
+
+namespace isthmus::infra::api {
+namespace {
+
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_lower_alphanumeric(char c) { return is_lower(c) || is_digit(c); }
+bool is_alphanumeric(char c) { return is_lower_alphanumeric(c) || (c >= 'A' && c <= 'Z'); }
+
+// Begins and ends with an `edge` character, and has only those and the `inner` ones between.
+bool is_word(std::string_view text, bool (*edge)(char), std::string_view inner) {
+  if (text.empty() || !edge(text.front()) || !edge(text.back())) return false;
+  return std::ranges::all_of(
+      text, [&](char c) { return edge(c) || inner.find(c) != std::string_view::npos; });
+}
+
+bool is_dns_name(std::string_view text, bool (*edge)(char)) {
+  if (text.empty() || text.size() > kNameBytesMax) return false;
+  return std::ranges::all_of(split(text, '.'), [&](std::string_view label) {
+    return label.size() <= kLabelBytesMax && is_word(label, edge, "-");
+  });
+}
+
+bool is_label_word(std::string_view text) {
+  return text.size() <= kLabelBytesMax && is_word(text, is_alphanumeric, "-_.");
+}
+
+std::string label_word() {
+  return fmt::format(
+      "at most {} letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
+      kLabelBytesMax);
+}
+
+}  // namespace
+
+std::optional<std::string> wrong_uid(std::string_view text) {
+  if (text.size() <= kUidBytesMax && is_word(text, is_alphanumeric, "-_.")) return std::nullopt;
+  return fmt::format(
+      "expected a uid: 1 to {} letters, digits, '-', '_' and '.', beginning and "
+      "ending with a letter or digit",
+      kUidBytesMax);
+}
+
+std::optional<std::string> wrong_name(std::string_view text) {
+  if (is_dns_name(text, is_lower_alphanumeric)) return std::nullopt;
+  return fmt::format("expected a lower-case DNS name of at most {} characters, as Nodes have",
+                     kNameBytesMax);
+}
+
+std::optional<std::string> wrong_label_key(std::string_view text) {
+  std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) {
+    if (is_label_word(text)) return std::nullopt;
+  } else if (is_dns_name(text.substr(0, slash), is_lower_alphanumeric) &&
+             is_label_word(text.substr(slash + 1))) {
+    return std::nullopt;
+  }
+  return fmt::format("expected a label key: {}, after an optional DNS name and '/'", label_word());
+}
+
+std::optional<std::string> wrong_label_value(std::string_view text) {
+  if (text.empty() || is_label_word(text)) return std::nullopt;
+  return fmt::format("expected a label value: {}", label_word());
+}
+
+std::optional<std::string> wrong_system_uuid(std::string_view text) {
+  static constexpr std::string_view kForm = "00000000-0000-0000-0000-000000000000";
+  std::string lower = lower_case(text);
+  bool right = lower.size() == kForm.size();
+  for (std::size_t i = 0; right && i < kForm.size(); ++i) {
+    char c = lower[i];
+    right = kForm[i] == '-' ? c == '-' : is_digit(c) || (c >= 'a' && c <= 'f');
+  }
+  if (right) return std::nullopt;
+  return "expected a UUID of 32 hexadecimal digits, written 8-4-4-4-12";
+}
+
+std::optional<std::string> wrong_hostname(std::string_view text) {
+  if (is_dns_name(text, is_alphanumeric)) return std::nullopt;
+  return fmt::format("expected a host name of at most {} characters", kNameBytesMax);
+}
+
+std::optional<std::string> canonical_ip(std::string_view text) {
+  std::string address(text);
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  std::array<char, INET6_ADDRSTRLEN> form{};
+  if (address.find('\0') != std::string::npos) return std::nullopt;
+  if (inet_pton(AF_INET, address.c_str(), bytes.data()) == 1) {
+    bool usable = bytes[0] != 0 && bytes[0] < 224;
+    if (!usable) return std::nullopt;
+    return inet_ntop(AF_INET, bytes.data(), form.data(), form.size());
+  }
+  if (inet_pton(AF_INET6, address.c_str(), bytes.data()) != 1) return std::nullopt;
+  auto* parsed = reinterpret_cast<const in6_addr*>(bytes.data());
+  bool usable = !IN6_IS_ADDR_UNSPECIFIED(parsed) && !IN6_IS_ADDR_MULTICAST(parsed) &&
+                !IN6_IS_ADDR_V4MAPPED(parsed);
+  if (!usable) return std::nullopt;
+  return inet_ntop(AF_INET6, bytes.data(), form.data(), form.size());
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+}  // namespace isthmus::infra::api

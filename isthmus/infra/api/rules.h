@@ -1,0 +1,34 @@
+// What the texts of a machine may look like: one set of rules for the inventory file and the API,
+// so that nothing can be said in one that the other would refuse.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace isthmus::infra::api {
+
+inline constexpr std::size_t kUidBytesMax = 63;
+inline constexpr std::size_t kNameBytesMax = 253;
+inline constexpr std::size_t kLabelBytesMax = 63;
+inline constexpr std::size_t kAddressesMax = 64;
+inline constexpr std::size_t kLabelsMax = 64;
+
+// Each answers nothing when the text is right, else what would be right ("expected …"), without
+// quoting the text.
+std::optional<std::string> wrong_uid(std::string_view text);          // See openapi.yaml, Uid.
+std::optional<std::string> wrong_name(std::string_view text);         // DNS-1123 subdomain.
+std::optional<std::string> wrong_label_key(std::string_view text);    // [DNS-1123 subdomain/]name
+std::optional<std::string> wrong_label_value(std::string_view text);  // Also type, region and zone.
+std::optional<std::string> wrong_system_uuid(std::string_view text);
+std::optional<std::string> wrong_hostname(std::string_view text);  // RFC 1123, upper case allowed.
+
+// An IPv4 or IPv6 address in the one form that compares (RFC 5952), or nothing where the text is
+// none. Also nothing for what no machine can have as its own: unspecified, multicast and broadcast
+// addresses, and IPv4 addresses written as IPv6.
+std::optional<std::string> canonical_ip(std::string_view text);
+
+// In lower case, which is how uuids compare.
+std::string lower_case(std::string_view text);
+
+}  // namespace isthmus::infra::api

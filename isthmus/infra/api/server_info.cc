@@ -1,0 +1,43 @@
+#include "isthmus/infra/api/server_info.h"
+
+#include <algorithm>
+
+#include "isthmus/base/json.h"
+
+namespace isthmus::infra::api {
+
+bool ServerInfo::has(std::string_view capability) const {
+  return std::ranges::find(capabilities, capability) != capabilities.end();
+}
+
+std::string encode(const ServerInfo& info) {
+  return compact_json(json::object{
+      {"kind", "ServerInfo"},
+      {"protocolVersion", info.protocol_version},
+      {"providerName", info.provider_name},
+      {"providerIDScheme", info.provider_id_scheme},
+      {"capabilities", json::array(info.capabilities.begin(), info.capabilities.end())},
+      {"serverVersion", info.server_version}});
+}
+
+Result<ServerInfo> decode_server_info(std::string_view text) {
+  constexpr std::size_t kCapabilitiesMax = 256;
+  Result<json::value> document = parse_json(text);
+  if (!document) return fail(Outcome::lost, "not a ServerInfo: " + document.error().message);
+  Mistakes mistakes;
+  JsonReader reader(*document, mistakes);
+  ServerInfo info;
+  info.protocol_version = reader.required("protocolVersion").text();
+  info.provider_name = reader.required("providerName").text();
+  info.provider_id_scheme = reader.required("providerIDScheme").text();
+  for (JsonReader& capability : reader.required("capabilities").elements(kCapabilitiesMax)) {
+    info.capabilities.push_back(capability.text());
+  }
+  if (auto version = reader.optional("serverVersion")) {
+    info.server_version = version->text(4096, JsonReader::Empty::allowed);
+  }
+  if (!mistakes.empty()) return fail(Outcome::lost, "not a ServerInfo: " + mistakes.text());
+  return info;
+}
+
+}  // namespace isthmus::infra::api
