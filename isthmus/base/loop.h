@@ -82,6 +82,11 @@ class Loop final : public Clock {
   // driver says that nothing can happen any more, which in a virtual world is a deadlock.
   bool run_until(const std::function<bool()>& stop);
 
+  // Whether nothing is ready and no timer is due: nothing more happens before time passes.
+  bool quiet() const {
+    return !ready_.linked() && (timers_.empty() || timers_.front()->at_ > now_);
+  }
+
   // Called after every turn with the time its coroutines took: the loop's lag, as others see it.
   void observe_turns(std::function<void(Duration)> observer) {
     turn_observer_ = std::move(observer);

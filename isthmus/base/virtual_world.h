@@ -34,8 +34,14 @@ class VirtualDriver final : public Driver {
   WallTime wall_now_{std::chrono::seconds(1'767'225'600)};  // 2026-01-01T00:00:00Z
 };
 
+// Ends with an assertion when a coroutine that was started in it still exists, so every test that
+// uses one is also a test for leaks.
 class VirtualWorld {
  public:
+  ~VirtualWorld() {
+    ISTHMUS_ASSERT(detail::live_frames <= frames_before_, "a coroutine outlives its world");
+  }
+
   // Runs the task to its end; a deadlock is a bug of the test or of what it tests.
   template <class T>
   T run(Task<T> task) {
@@ -45,8 +51,27 @@ class VirtualWorld {
   }
   Duration elapsed() const { return loop.now() - Moment{}; }
 
+  // Lets everything happen that can happen without time passing.
+  void settle() {
+    loop.run_until([this] { return loop.quiet(); });
+  }
+
+  // Lets exactly this much time pass, and everything happen that happens meanwhile.
+  void advance(Duration duration) {
+    Alarm alarm;
+    loop.arm(alarm, loop.now() + duration);
+    loop.run_until([this, &alarm] { return !alarm.armed() && loop.quiet(); });
+  }
+
   VirtualDriver driver;
   Loop loop{driver};
+
+ private:
+  struct Alarm final : Timer {
+    void expired() override {}
+  };
+
+  const std::size_t frames_before_ = detail::live_frames;
 };
 
 }  // namespace isthmus
