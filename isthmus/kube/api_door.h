@@ -8,7 +8,8 @@
 //   absent       the API said, typed, that this very object does not exist (never a bare 404)
 //   conflict     a precondition did not hold: a resourceVersion or uid moved, the name is taken
 //                already (create), or the version asked for is gone (410) or not there yet
-//   busy         429 or an overloaded server; Error::retry_after says when, if the server did
+//   busy         429, or a server in trouble (5xx: a write may have had its effect all the same);
+//                Error::retry_after says when to return, if the server did
 //   denied       401 or 403; a rejected token has been dropped, so the next call sends a fresh one
 //   invalid      400, 413 or 422: this request will never work. Send patches that carry
 //                preconditions by checked_patch.h, because the API calls some conflicts invalid
@@ -45,14 +46,14 @@ ObjectName name_of(const T& object) {
 // as the server's consistent read, and can never be older than an earlier one.
 struct ListRequest {
   ResourceType resource;
-  std::int64_t limit = 0;      // Zero: everything in one answer.
-  std::string continue_token;  // From the page before; conflict when the server forgot it.
+  std::int64_t limit = 0;           // Zero: everything in one answer.
+  std::string continue_token = {};  // From the page before; conflict when the server forgot it.
 };
 
 struct WatchRequest {
   ResourceType resource;
-  ObjectKey only;                // With a name: only this object. Empty: all, of all namespaces.
-  std::string resource_version;  // The last version seen; empty only with send_initial_events.
+  ObjectKey only = {};  // With a name: only this object. Empty: all, of all namespaces.
+  std::string resource_version = {};  // The last version seen; empty only with send_initial_events.
   // A streaming list: the state comes first as ADDED events, then a BOOKMARK marked as their end.
   bool send_initial_events = false;
   Duration timeout = std::chrono::minutes(5);  // The server ends the stream by then.
@@ -65,8 +66,8 @@ struct CreateRequest {
 
 struct PatchRequest {
   ObjectName object;
-  std::string subresource;  // Empty, or "status".
-  Patch patch;
+  std::string subresource = {};  // Empty, or "status".
+  Patch patch = {};
 };
 
 // A delete without a uid cannot be said: by now the object under a name may be another one.

@@ -17,6 +17,8 @@
 #include "isthmus/base/task.h"
 #include "isthmus/kube/api/decode.h"
 #include "isthmus/kube/api_door.h"
+#include "isthmus/kube/line_stream.h"
+#include "isthmus/kube/rest_metrics.h"
 #include "isthmus/net/transport.h"
 
 namespace isthmus::kube {
@@ -40,9 +42,6 @@ struct HttpApiOptions {
   Duration list_timeout = std::chrono::seconds(60);  // And until a watch is accepted.
 };
 
-// Longest line of a watch. An object is at most 1.5 MiB in etcd and grows when written as JSON.
-inline constexpr std::size_t kWatchLineBytesMax = 8 * 1024 * 1024;
-
 // A resource. The transport speaks to one API server.
 class HttpApi final : public ApiDoor {
  public:
@@ -59,14 +58,13 @@ class HttpApi final : public ApiDoor {
  private:
   Task<Result<std::string>> call(net::Request request, ObjectName about, Duration timeout);
   Result<> authorize(net::Request& request);
-  void count(const net::Request& request, std::string_view code, Moment sent,
-             std::size_t answer_bytes);
+  Error refusal(const net::Response& response, const ObjectName& about);
 
   net::Transport& transport_;
   TokenSource& tokens_;
   const HttpApiOptions options_;
   const Clock& clock_;
-  Metrics& metrics_;
+  RestMetrics metrics_;
   Decoder decoder_;
 };
 

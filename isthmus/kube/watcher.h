@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,7 +71,7 @@ class Watcher {
   Task<Result<watching::Input>> open(WatchRequest request);
   Task<Result<watching::Input>> read_page(std::string continue_token);
   Task<Result<watching::Input>> read_line(Duration idle_max);
-  Duration take(const watching::Input& input);
+  std::optional<Duration> take(const watching::Input& input);
   WatchRequest watch_from(std::string version, bool initial_events);
 
   ApiDoor& api_;

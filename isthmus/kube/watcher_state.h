@@ -82,7 +82,7 @@ struct Garbled {
 };  // A line that is not understood.
 struct Broken {
   Error error;
-};                 // The stream was cut, not ended.
+};  // The stream was cut, not ended.
 struct Ended {};   // The stream was ended in order.
 struct Silent {};  // Nothing came for too long.
 using Input = std::variant<Accepted, Failed, PageRead, Arrived, Marked, Refused, Garbled, Broken,

@@ -1,0 +1,104 @@
+#include "isthmus/kube/layers.h"
+
+#include <utility>
+#include <vector>
+
+#include "isthmus/base/scope.h"
+
+namespace isthmus::kube {
+namespace {
+
+Histogram& waited(Metrics& metrics, std::string verb) {
+  return metrics.histogram(
+      "rest_client_rate_limiter_duration_seconds",
+      "Client side rate limiter latency in seconds. Broken down by verb, and host.",
+      {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}, {{"verb", std::move(verb)}});
+}
+
+}  // namespace
+
+PacedApi::PacedApi(ApiDoor& next, TokenBucket& budget, const Clock& clock, Metrics& metrics)
+    : next_(next),
+      budget_(budget),
+      clock_(clock),
+      waited_to_read_(waited(metrics, "GET")),
+      waited_to_write_(waited(metrics, "PATCH")) {}
+
+Task<Result<>> PacedApi::turn(Histogram& waited) {
+  const Moment asked = clock_.now();
+  CO_TRY(co_await budget_.take());
+  waited.observe(clock_.now() - asked);
+  co_return Result<>{};
+}
+
+Task<Result<std::string>> PacedApi::get(ObjectName object) {
+  CO_TRY(co_await turn(waited_to_read_));
+  Result<std::string> answer = co_await next_.get(std::move(object));
+  co_return answer;
+}
+
+Task<Result<std::string>> PacedApi::list(ListRequest request) {
+  CO_TRY(co_await turn(waited_to_read_));
+  Result<std::string> answer = co_await next_.list(std::move(request));
+  co_return answer;
+}
+
+Task<Result<std::unique_ptr<WatchStream>>> PacedApi::watch(WatchRequest request) {
+  CO_TRY(co_await turn(waited_to_read_));
+  Result<std::unique_ptr<WatchStream>> answer = co_await next_.watch(std::move(request));
+  co_return answer;
+}
+
+Task<Result<std::string>> PacedApi::create(CreateRequest request) {
+  CO_TRY(co_await turn(waited_to_write_));
+  Result<std::string> answer = co_await next_.create(std::move(request));
+  co_return answer;
+}
+
+Task<Result<std::string>> PacedApi::patch(PatchRequest request) {
+  CO_TRY(co_await turn(waited_to_write_));
+  Result<std::string> answer = co_await next_.patch(std::move(request));
+  co_return answer;
+}
+
+Task<Result<>> PacedApi::remove(DeleteRequest request) {
+  CO_TRY(co_await turn(waited_to_write_));
+  Result<> answer = co_await next_.remove(std::move(request));
+  co_return answer;
+}
+
+namespace {
+
+// The check is the last thing before the call, with no wait in between.
+template <class T>
+Task<Result<T>> while_leading(const LeaseLife& life, Task<Result<T>> call) {
+  if (!life.holds()) co_return fail(Outcome::cancelled, "not sent: we do not hold the lease");
+  Result<T> answer = co_await with_deadline(life.until(), std::move(call));
+  co_return answer;
+}
+
+}  // namespace
+
+Task<Result<std::string>> LeasedApi::get(ObjectName object) { return next_.get(std::move(object)); }
+
+Task<Result<std::string>> LeasedApi::list(ListRequest request) {
+  return next_.list(std::move(request));
+}
+
+Task<Result<std::unique_ptr<WatchStream>>> LeasedApi::watch(WatchRequest request) {
+  return next_.watch(std::move(request));
+}
+
+Task<Result<std::string>> LeasedApi::create(CreateRequest request) {
+  return while_leading(life_, next_.create(std::move(request)));
+}
+
+Task<Result<std::string>> LeasedApi::patch(PatchRequest request) {
+  return while_leading(life_, next_.patch(std::move(request)));
+}
+
+Task<Result<>> LeasedApi::remove(DeleteRequest request) {
+  return while_leading(life_, next_.remove(std::move(request)));
+}
+
+}  // namespace isthmus::kube

@@ -1,0 +1,29 @@
+#include "isthmus/kube/line_stream.h"
+
+namespace isthmus::kube {
+
+Task<Result<std::string>> LineStream::next() {
+  for (;;) {
+    const std::size_t end = buffer_.find('\n', scanned_);
+    if (end != std::string::npos) {
+      std::string line = buffer_.substr(begin_, end - begin_);
+      begin_ = scanned_ = end + 1;
+      if (line.empty()) continue;
+      co_return line;
+    }
+    buffer_.erase(0, begin_);  // Once per piece, not per line, so that bytes are moved only once.
+    begin_ = 0;
+    scanned_ = buffer_.size();
+    if (buffer_.size() > kWatchLineBytesMax) {
+      co_return fail(Outcome::lost, "a line of the watch is too long");
+    }
+    const std::string piece = CO_TRY(co_await body_->next());
+    if (piece.empty()) {
+      if (buffer_.empty()) co_return std::string();
+      co_return fail(Outcome::lost, "the watch ended within a line");
+    }
+    buffer_ += piece;
+  }
+}
+
+}  // namespace isthmus::kube
