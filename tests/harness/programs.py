@@ -8,10 +8,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def isthmus():
-    """ISTHMUS_BIN, else what the dev preset built."""
-    path = os.environ.get("ISTHMUS_BIN") or os.path.join(ROOT, "build/dev/bin/isthmus")
+    """ISTHMUS_BINARY, else what the dev preset built."""
+    path = os.environ.get("ISTHMUS_BINARY") or os.path.join(ROOT, "build/dev/bin/isthmus")
     if not os.access(path, os.X_OK):
-        raise FileNotFoundError(f"{path} is not there: build it with `make`, or set ISTHMUS_BIN")
+        raise FileNotFoundError(f"{path} is not there: build it with `make`, or set ISTHMUS_BINARY")
     return os.path.abspath(path)
 
 
