@@ -1,0 +1,153 @@
+#include "isthmus/cloud/guarded_provider.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace isthmus::cloud {
+namespace {
+
+class GuardedInstances final : public Instances {
+ public:
+  GuardedInstances(Instances& next, Guard& guard) : next_(next), guard_(guard) {}
+
+  Task<Result<Instance>> get(ProviderId id) override {
+    Instance answer =
+        CO_TRY(co_await guard_.call("instance_get", guard_.limits().call_deadline, next_.get(id)));
+    if (answer.provider_id != id) {
+      co_return fail(Outcome::lost, fmt::format("asked for {}, and was answered about {}",
+                                                to_string(id), to_string(answer.provider_id)));
+    }
+    co_return answer;
+  }
+
+  Task<Result<Listing<Instance>>> list(InstanceQuery query) override {
+    Listing<Instance> answer = CO_TRY(co_await guard_.call(
+        "instance_list", guard_.limits().list_deadline, next_.list(std::move(query))));
+    const auto nameless = std::erase_if(answer.items, [](const Instance& instance) {
+      return instance.provider_id.scheme.empty() || instance.provider_id.id.empty();
+    });
+    if (nameless > 0) answer.completeness = Completeness::partial;
+    co_return answer;
+  }
+
+ private:
+  Instances& next_;
+  Guard& guard_;
+};
+
+class GuardedLoadBalancers final : public LoadBalancers {
+ public:
+  GuardedLoadBalancers(LoadBalancers& next, Guard& guard) : next_(next), guard_(guard) {}
+
+  Task<Result<LoadBalancerState>> ensure(LoadBalancerSpec spec) override {
+    const std::string name = spec.name;
+    LoadBalancerState state = CO_TRY(co_await guard_.call(
+        "load_balancer_ensure", guard_.limits().call_deadline, next_.ensure(std::move(spec))));
+    co_return about(name, std::move(state));
+  }
+  Task<Result<>> release(std::string name) override {
+    return guard_.call("load_balancer_release", guard_.limits().call_deadline,
+                       next_.release(std::move(name)));
+  }
+  Task<Result<LoadBalancerState>> get(std::string name) override {
+    LoadBalancerState state = CO_TRY(
+        co_await guard_.call("load_balancer_get", guard_.limits().call_deadline, next_.get(name)));
+    co_return about(name, std::move(state));
+  }
+  Task<Result<Listing<LoadBalancerState>>> list() override {
+    return guard_.call("load_balancer_list", guard_.limits().list_deadline, next_.list());
+  }
+
+ private:
+  static Result<LoadBalancerState> about(const std::string& name, LoadBalancerState state) {
+    if (state.name == name) return state;
+    return fail(Outcome::lost,
+                fmt::format("asked for {}, and was answered about {}", name, state.name));
+  }
+
+  LoadBalancers& next_;
+  Guard& guard_;
+};
+
+class GuardedRoutes final : public Routes {
+ public:
+  GuardedRoutes(Routes& next, Guard& guard) : next_(next), guard_(guard) {}
+
+  Task<Result<Listing<RouteSpec>>> list() override {
+    return guard_.call("route_list", guard_.limits().list_deadline, next_.list());
+  }
+  Task<Result<>> ensure(RouteSpec route) override {
+    return guard_.call("route_ensure", guard_.limits().call_deadline,
+                       next_.ensure(std::move(route)));
+  }
+  Task<Result<>> release(RouteSpec route) override {
+    return guard_.call("route_release", guard_.limits().call_deadline,
+                       next_.release(std::move(route)));
+  }
+
+ private:
+  Routes& next_;
+  Guard& guard_;
+};
+
+class GuardedFirewalls final : public Firewalls {
+ public:
+  GuardedFirewalls(Firewalls& next, Guard& guard) : next_(next), guard_(guard) {}
+
+  Task<Result<>> ensure(FirewallSpec spec) override {
+    return guard_.call("firewall_ensure", guard_.limits().call_deadline,
+                       next_.ensure(std::move(spec)));
+  }
+  Task<Result<>> release(std::string name) override {
+    return guard_.call("firewall_release", guard_.limits().call_deadline,
+                       next_.release(std::move(name)));
+  }
+  Task<Result<Listing<FirewallSpec>>> list() override {
+    return guard_.call("firewall_list", guard_.limits().list_deadline, next_.list());
+  }
+
+ private:
+  Firewalls& next_;
+  Guard& guard_;
+};
+
+}  // namespace
+
+struct GuardedProvider::Guarded {
+  std::unique_ptr<Instances> instances;
+  std::unique_ptr<LoadBalancers> load_balancers;
+  std::unique_ptr<Routes> routes;
+  std::unique_ptr<Firewalls> firewalls;
+};
+
+GuardedProvider::GuardedProvider(Provider& next, GuardLimits limits, Loop& loop, Metrics& metrics,
+                                 Logger& log)
+    : next_(next),
+      guard_(next.name(), limits, loop, metrics, log),
+      guarded_(std::make_unique<Guarded>()) {
+  const Capabilities has = next.capabilities();
+  if (has.instances) {
+    guarded_->instances = std::make_unique<GuardedInstances>(*has.instances, guard_);
+  }
+  if (has.load_balancers) {
+    guarded_->load_balancers = std::make_unique<GuardedLoadBalancers>(*has.load_balancers, guard_);
+  }
+  if (has.routes) guarded_->routes = std::make_unique<GuardedRoutes>(*has.routes, guard_);
+  if (has.firewalls) {
+    guarded_->firewalls = std::make_unique<GuardedFirewalls>(*has.firewalls, guard_);
+  }
+}
+
+GuardedProvider::~GuardedProvider() = default;
+
+Capabilities GuardedProvider::capabilities() {
+  return {guarded_->instances.get(), guarded_->load_balancers.get(), guarded_->routes.get(),
+          guarded_->firewalls.get()};
+}
+
+Task<Result<>> GuardedProvider::check() {
+  return guard_.call("check", guard_.limits().call_deadline, next_.check());
+}
+
+}  // namespace isthmus::cloud

@@ -1,0 +1,35 @@
+// The guard in the words of the contract: wraps each capability of a provider, and judges its
+// answers. One about another thing than asked for is `lost`, whoever gave it; a machine in a list
+// that has no id makes the list partial.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "isthmus/cloud/guard.h"
+#include "isthmus/cloud/provider.h"
+
+namespace isthmus::cloud {
+
+// A provider behind a guard. A resource; offers what `next` offers.
+class GuardedProvider final : public Provider {
+ public:
+  // `next` and the doors outlive it.
+  GuardedProvider(Provider& next, GuardLimits limits, Loop& loop, Metrics& metrics, Logger& log);
+  ~GuardedProvider() override;
+
+  const std::string& name() const override { return next_.name(); }
+  const std::string& scheme() const override { return next_.scheme(); }
+  Capabilities capabilities() override;
+  Task<Result<>> check() override;
+  Guard& guard() { return guard_; }
+
+ private:
+  struct Guarded;
+
+  Provider& next_;
+  Guard guard_;
+  std::unique_ptr<Guarded> guarded_;
+};
+
+}  // namespace isthmus::cloud
