@@ -5,18 +5,19 @@
 //
 //   done                              not until something changes
 //   again_after(d)                    in d, by -10 to +10 % so that nothing ticks in lockstep
-//   conflict, lost, absent, deadline  back off, per key: 1 s doubling to 2 min, half jitter
-//   busy                              the same, but never before the time the other side named
+//   conflict, lost, absent, deadline,
+//   cancelled                         back off, per key: 1 s doubling to 2 min, half jitter
+//   busy                              at the time the other side named, up to 10 % later; it named
+//                                     none: back off
 //   denied, invalid, unsupported      parked: only a change helps, of the object (which comes with
 //                                     a new run at once) or elsewhere (looked at every 10 min)
-//   cancelled                         dropped: we are stopping
 //
 // A change of the object comes at once whatever its key waits for, and fresh changes overtake
 // resyncs. Success forgets the failures before it.
 //
 // Reconcilers of one kind share a runner (the node and the node-lifecycle controller): they run for
-// a key one after the other, under that key, so two of them never act on one object at once. The
-// earliest of their wishes counts.
+// a key one after the other, under that key, so two of them never act on one object at once. All of
+// them run even if one fails; the earliest of what they ask for counts.
 #pragma once
 
 #include <cstddef>
@@ -29,15 +30,14 @@
 
 #include "isthmus/base/clock.h"
 #include "isthmus/base/log.h"
+#include "isthmus/base/loop.h"
+#include "isthmus/base/metrics.h"
 #include "isthmus/base/random.h"
 #include "isthmus/base/result.h"
 #include "isthmus/base/task.h"
+#include "isthmus/base/work_queue.h"
 #include "isthmus/kube/api/meta.h"
 #include "isthmus/kube/store.h"
-
-namespace isthmus {
-class Metrics;
-}
 
 namespace isthmus::kube {
 
@@ -66,8 +66,6 @@ class Reconciler {
   virtual Task<Result<Action>> reconcile(ObjectKey key) = 0;
 };
 
-enum class Urgency : std::uint8_t { fresh, resync };
-
 // How the runner is doing, for /livez and /readyz.
 struct Progress {
   std::size_t waiting = 0;  // Keys whose time has come.
@@ -87,11 +85,11 @@ struct ControllerOptions {
 class Controller {
  public:
   Controller(ControllerOptions options, std::vector<std::reference_wrapper<Reconciler>> reconcilers,
-             Clock& clock, Random& random, Metrics& metrics, Logger& log);
+             Loop& loop, Random& random, Metrics& metrics, Logger& log);
   ~Controller();
 
   // Puts a key in the queue; merges with the same key waiting there.
-  void enqueue(ObjectKey key, Urgency urgency = Urgency::fresh);
+  void enqueue(ObjectKey key, Priority priority = Priority::fresh);
 
   // Enqueues the key of every difference that `matters`; what was there at the start comes as a
   // resync. The filter keeps heartbeats from defeating the backoff: it names the fields that count.
@@ -99,14 +97,14 @@ class Controller {
   void follow(Store<T>& store, std::function<bool(const Difference<T>&)> matters) {
     store.subscribe([this, matters = std::move(matters)](const Difference<T>& difference) {
       if (!matters(difference)) return;
-      enqueue(difference.key, difference.initial ? Urgency::resync : Urgency::fresh);
+      enqueue(difference.key, difference.initial ? Priority::resync : Priority::fresh);
     });
   }
 
   // Runs the workers until the scope is cancelled, or until stop() and no run is left (ok).
   Task<Result<>> run();
 
-  // Starts nothing new from now on; runs that are under way end by themselves.
+  // Starts nothing new from now on, neither what waits; runs that are under way end by themselves.
   void stop();
 
   Progress progress() const;

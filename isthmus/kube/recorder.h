@@ -17,16 +17,14 @@
 
 #include "isthmus/base/clock.h"
 #include "isthmus/base/log.h"
+#include "isthmus/base/loop.h"
+#include "isthmus/base/metrics.h"
 #include "isthmus/base/random.h"
 #include "isthmus/base/result.h"
 #include "isthmus/base/task.h"
 #include "isthmus/kube/api/event.h"
 #include "isthmus/kube/api/meta.h"
 #include "isthmus/kube/api_door.h"
-
-namespace isthmus {
-class Metrics;
-}
 
 namespace isthmus::kube {
 
@@ -70,7 +68,7 @@ struct BroadcasterLimits {
 class Broadcaster {
  public:
   // The api is one for events alone, with a budget of its own: events must not slow down work.
-  Broadcaster(ApiDoor& api, Clock& clock, Random& random, Metrics& metrics, Logger& log,
+  Broadcaster(ApiDoor& api, Loop& loop, Random& random, Metrics& metrics, Logger& log,
               BroadcasterLimits limits = {});
   ~Broadcaster();
 
