@@ -66,7 +66,7 @@ cluster-test: build
 	@$(pytest) tests/cluster
 
 demo: build programs
-	@KEEP="$(KEEP)" tools/demo
+	@KEEP="$(KEEP)" $(python) -B tools/demo
 
 bench:
 	@$(MAKE) build programs PRESET=release
