@@ -182,6 +182,7 @@ bool read_line(Reader& reader, ondemand::object& root, std::string& type, WatchE
       ++types;
       reader.text(value, found_type);
       if (reader.unreadable()) return reader.break_off(reader.why_unreadable());
+      if (found_type.empty()) return reader.break_off("an event without a type");
       if (type.empty()) type = found_type;
     } else if (key == "object") {
       ++objects;

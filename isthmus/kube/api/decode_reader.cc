@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include "isthmus/kube/api/decode_impl.h"
+
+#include <fmt/format.h>
 
 namespace isthmus::kube::decoding {
 

@@ -1,8 +1,7 @@
 // What is kept of each type of object, as tables of field names.
-#include <algorithm>
+#include "isthmus/kube/api/decode_impl.h"
 
 #include "isthmus/base/text.h"
-#include "isthmus/kube/api/decode_impl.h"
 
 namespace isthmus::kube::decoding {
 namespace {

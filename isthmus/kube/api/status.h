@@ -2,9 +2,11 @@
 // every refusal, of most successful deletions, and the object of an ERROR line in a watch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isthmus/base/clock.h"
@@ -28,12 +30,14 @@ struct Status {
   // details
   std::string name = {};
   std::string group = {};
-  std::string kind = {};  // The plural, in spite of its name: "nodes".
+  std::string kind = {};  // The plural as a rule ("nodes"), sometimes the kind ("Node").
   std::string uid = {};
   std::vector<StatusCause> causes = {};
   std::optional<Duration> retry_after = {};  // retryAfterSeconds; negative counts as none.
 
-  bool has_cause(std::string_view cause_reason) const;
+  bool has_cause(std::string_view cause_reason) const {
+    return std::ranges::find(causes, cause_reason, &StatusCause::reason) != causes.end();
+  }
 
   friend bool operator==(const Status&, const Status&) = default;
 };
