@@ -93,7 +93,7 @@ first_process() {
   cat "/proc/$(cat "$state/pid")/task/$(cat "$state/pid")/children" 2> /dev/null | tr -d ' ' || true
 }
 
-enter() { nsenter --net="/proc/$(first_process)/root/run/netns/cp" "$@"; }
+enter() { exec nsenter --net="/proc/$(first_process)/root/run/netns/cp" "$@"; }
 
 kubectl_outside() { enter "$(cat "$state/bin")/kubectl" --kubeconfig="$state/kubeconfig" "$@"; }
 
@@ -242,7 +242,9 @@ localStorageCapacityIsolation: false
 containerRuntimeEndpoint: unix://$directory/containerd.sock
 makeIPTablesUtilChains: false
 maxPods: 20
-nodeStatusUpdateFrequency: 5s
+# Often, so that writers of nodes/status meet.
+nodeStatusUpdateFrequency: 1s
+nodeStatusReportFrequency: 1s
 resolvConf: ""
 END
   start "$name-kubelet" "$name" "$bin/kubelet" --config="$directory/kubelet.yaml" \

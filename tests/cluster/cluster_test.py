@@ -1,0 +1,179 @@
+"""The stories that only real kubelets can tell. Root only.
+
+Two kubelets register with the uninitialized taint and a Hostname address, and write nodes/status
+every second. The manager initializes them meanwhile; whatever the kubelets wrote must survive.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+# pylint: disable=wrong-import-position
+from harness import programs  # noqa: E402
+from harness.isthmus import Infra, machine  # noqa: E402
+from harness.kube import addresses, is_tainted, labels  # noqa: E402
+from harness.processes import Process, Stage  # noqa: E402
+from harness.wait import until  # noqa: E402
+
+SCRIPT = os.path.join(HERE, "cluster.sh")
+NODES = ("node1", "node2")
+MACHINES = [machine("node1", address="192.168.50.11", zone="rack-1", labels={"rack": "1"}),
+            machine("node2", address="192.168.50.12", zone="rack-2", labels={"rack": "2"})]
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a real cluster needs root")
+
+
+class Cluster:
+    """A running cluster, its backend, and the manager that has not started yet."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.state = os.path.join(directory, "state")
+        self._script("up", programs.cluster(), self.state, str(len(NODES)))
+
+    def end(self):
+        self._script("down", self.state)
+
+    def kubectl(self, *arguments):
+        return self._script("kubectl", self.state, *arguments)
+
+    def node(self, name):
+        return json.loads(self.kubectl("get", "node", name, "-o", "json"))
+
+    def process(self, name, *argv):
+        """A program in the control plane's network."""
+        return Process(name, [SCRIPT, "enter", self.state, *argv],
+                       os.path.join(self.directory, name + ".log"))
+
+    def watch_nodes(self):
+        """A Process whose output() is every version of every Node from now on."""
+        return self.process("watch", programs.kubectl(), "--kubeconfig", self.state + "/kubeconfig",
+                            "get", "nodes", "--watch", "--output-watch-events", "-o", "json")
+
+    def _script(self, *arguments):
+        done = subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, timeout=180,
+                              check=False)
+        assert done.returncode == 0, f"cluster.sh {arguments}: {done.stderr}"
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def cluster(request):
+    directory = tempfile.mkdtemp(prefix="isthmus-cluster-")
+    failed_before = request.session.testsfailed
+    with Stage() as stage:
+        yield stage.add(Cluster(directory))
+    if request.session.testsfailed > failed_before:
+        print(f"logs are kept in {directory}")
+    else:
+        shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="module")
+def story(cluster):
+    """(nodes before, nodes after, every version between): the initialization of both."""
+    with Stage() as stage:
+        before = {name: settled(cluster, name) for name in NODES}
+        infra = stage.add(Infra(os.path.join(cluster.directory, "infra"), MACHINES))
+        watch = stage.add(cluster.watch_nodes())
+        until(lambda: len(versions(watch)) >= len(NODES), what="the first versions")
+        stage.add(cluster.process(
+            "manager", programs.isthmus(), "run", "--cloud-provider=isthmus", "--secure-port=0",
+            f"--cloud-config={infra.cloud_config}", f"--kubeconfig={cluster.state}/kubeconfig"))
+        until(lambda: not any(is_tainted(cluster.node(name)) for name in NODES), 30)
+        since = len(versions(watch))
+        # The kubelets go on writing; three rounds of both must leave our addresses alone.
+        until(lambda: len(versions(watch)) >= since + 3 * len(NODES), 30)
+        yield before, {name: cluster.node(name) for name in NODES}, versions(watch)
+
+
+def settled(cluster, name):
+    """The Node once its kubelet has said all there is to say."""
+    def look():
+        node = cluster.node(name)
+        ready = {each["type"]: each["status"] for each in node["status"].get("conditions", [])}
+        return ready.get("Ready") == "True" and len(node["status"].get("images", [])) >= 2 and node
+    return until(look, 60, f"{name} Ready")
+
+
+def versions(watch):
+    """The Nodes in kubectl's output so far, which may end in the middle of one."""
+    text, found, position = watch.output(), [], 0
+    decoder = json.JSONDecoder()
+    while position < len(text):
+        try:
+            event, position = decoder.raw_decode(text, position)
+        except ValueError:
+            break
+        found.append(event["object"])
+        while position < len(text) and text[position].isspace():
+            position += 1
+    return found
+
+
+def test_the_kubelets_registered_without_a_cloud(story):
+    before, _, _ = story
+    for name in NODES:
+        assert is_tainted(before[name])
+        assert addresses(before[name]) == [("Hostname", name)]
+        assert "providerID" not in before[name]["spec"]
+
+
+def test_both_nodes_are_initialized_and_keep_their_addresses(story):
+    _, after, _ = story
+    for line in MACHINES:
+        node = after[line["name"]]
+        assert node["spec"]["providerID"] == "isthmus://" + line["uid"]
+        assert addresses(node) == [("InternalIP", line["addresses"][0]["address"]),
+                                   ("Hostname", line["name"])]
+        assert labels(node)["rack"] == line["labels"]["rack"]
+        assert labels(node)["topology.kubernetes.io/zone"] == line["zone"]
+
+
+def test_nothing_the_kubelets_wrote_is_lost(story):
+    before, after, _ = story
+    for name in NODES:
+        old, new = before[name], after[name]
+        for key in set(old["status"]) - {"addresses", "conditions"}:
+            assert new["status"][key] == old["status"][key], f"{name} status.{key}"
+        assert ({each["type"] for each in old["status"]["conditions"]}
+                <= {each["type"] for each in new["status"]["conditions"]})
+        assert old["spec"]["podCIDRs"] == new["spec"]["podCIDRs"]
+        assert labels(old).items() <= labels(new).items()
+        assert (old["metadata"].get("annotations", {}).items()
+                <= new["metadata"].get("annotations", {}).items())
+
+
+def test_the_kubelets_wrote_all_the_time(story):
+    _, _, seen = story
+    for name in NODES:
+        of_node = [node for node in seen if node["metadata"]["name"] == name]
+        assert len({heartbeat(node) for node in of_node if is_tainted(node)}) >= 1
+        assert len({heartbeat(node) for node in of_node if not is_tainted(node)}) >= 2
+
+
+def heartbeat(node):
+    return max(each.get("lastHeartbeatTime") or "" for each in node["status"]["conditions"])
+
+
+def test_no_version_lacks_both_taint_and_addresses(story):
+    _, _, seen = story
+    for node in seen:
+        assert is_tainted(node) or "InternalIP" in dict(addresses(node))
+
+
+def test_a_deployment_schedules(cluster, story):
+    cluster.kubectl("create", "deployment", "echo", "--image=example.test/echo:1", "--replicas=3")
+    cluster.kubectl("rollout", "status", "deployment/echo", "--timeout=60s")
+    pods = json.loads(cluster.kubectl("get", "pods", "-o", "json"))["items"]
+    hosts = {pod["status"]["hostIP"] for pod in pods}
+    assert len(pods) == 3
+    assert hosts <= {"192.168.50.11", "192.168.50.12"}
