@@ -39,7 +39,7 @@ struct WorkQueue::Item final : isthmus::ListNode, Timer {
   Moment dirty_since{};
 
   std::optional<Moment> held_since;
-  Priority held_priority = Priority::fresh;
+  Priority held_priority = Priority::resync;
 
   Moment due{};  // Of the delayed add; only while armed.
   Priority delayed_priority = Priority::resync;
@@ -111,7 +111,7 @@ Duration WorkQueue::add_rate_limited(const Key& key) {
   if (Item* item = shutting_down_ ? nullptr : find_or_make(key)) {
     failures = item->failures;
     if (failures < std::numeric_limits<unsigned>::max()) ++item->failures;
-    priority = item->held_priority;
+    if (item->held_since) priority = item->held_priority;
   }
   const Duration delay = backoff_delay(options_.backoff, failures, random_);
   add_after(key, delay, priority);
