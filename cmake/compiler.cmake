@@ -23,6 +23,8 @@ target_compile_options(isthmus_flags INTERFACE
   -Werror=return-type -Werror=unused-result
   # TRY is a statement expression on purpose: it is the only way to return early out of an initialiser.
   -Wno-gnu-statement-expression-from-macro-expansion
+  # Designated initialisers are our named arguments: what is not named keeps its default, on purpose.
+  -Wno-missing-designated-field-initializers
   -ffunction-sections -fdata-sections)
 if(ISTHMUS_WERROR)
   target_compile_options(isthmus_flags INTERFACE -Werror)
