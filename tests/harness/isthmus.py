@@ -117,7 +117,7 @@ class Manager:
         except OSError:
             return False
 
-    def metric(self, name, **labels):
+    def metric(self, name, /, **labels):
         """The sum of a metric's samples that carry these labels; None when there are none."""
         return metric(self.operator.request("GET", "/metrics").text, name, **labels)
 
@@ -126,7 +126,7 @@ class Manager:
             self.process.end()
 
 
-def metric(text, name, **labels):
+def metric(text, name, /, **labels):
     wanted = [f'{key}="{value}"' for key, value in labels.items()]
     samples = [line for line in text.splitlines()
                if line.split("{")[0].split(" ")[0] == name and all(w in line for w in wanted)]
