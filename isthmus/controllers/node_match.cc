@@ -137,22 +137,26 @@ Match choose(const kube::Node& node, const Machines& found, MatchBy by, const Ev
 std::string_view to_string(MatchBy by) {
   switch (by) {
     case MatchBy::system_uuid:
-      return "system-uuid";
+      return "systemUUID";
     case MatchBy::name:
       return "name";
     case MatchBy::internal_ip:
-      return "internal-ip";
+      return "InternalIP";
   }
   ISTHMUS_ASSERT(false, "a MatchBy that has no name");
 }
 
 Result<std::vector<MatchBy>> parse_match_order(std::string_view text) {
+  std::vector<std::string_view> words = split(text, ',');
+  if (words.front() == "providerID") words.erase(words.begin());
   std::vector<MatchBy> order;
-  for (const std::string_view word : split(text, ',')) {
+  for (const std::string_view word : words) {
+    if (word == "providerID") return fail(Outcome::invalid, "providerID can only come first");
     const auto known = std::ranges::find(kMatchBy, word, [](MatchBy by) { return to_string(by); });
     if (known == kMatchBy.end()) {
-      return fail(Outcome::invalid,
-                  fmt::format("{} is not one of system-uuid, name, internal-ip", quoted(word)));
+      return fail(
+          Outcome::invalid,
+          fmt::format("{} is not one of providerID, systemUUID, name, InternalIP", quoted(word)));
     }
     if (contains(order, *known)) {
       return fail(Outcome::invalid, fmt::format("{} is there twice", quoted(word)));

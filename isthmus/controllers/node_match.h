@@ -18,10 +18,12 @@ namespace isthmus::controllers {
 // What a Node without a providerID and a machine may have in common.
 enum class MatchBy : std::uint8_t { system_uuid, name, internal_ip };
 
-// "system-uuid", "name", "internal-ip".
+// "systemUUID", "name", "InternalIP".
 std::string_view to_string(MatchBy by);
 
-// Comma-separated, each word once, in order of precedence. invalid names the word that is wrong.
+// Comma-separated, each word once, in order of precedence. "providerID" may lead, as it does
+// anyway; it may be all there is: then only Nodes with a providerID get a machine. invalid names
+// the word that is wrong.
 Result<std::vector<MatchBy>> parse_match_order(std::string_view text);
 
 // What was found out about a Node before its plan is made.

@@ -1,0 +1,73 @@
+#include "isthmus/providers/infra/client.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isthmus/base/text.h"
+#include "isthmus/providers/infra/answers.h"
+
+namespace isthmus::providers::infra {
+
+namespace api = isthmus::infra::api;
+
+Client::Client(net::Transport& transport, const Clock& clock, Files& files, std::string token_file)
+    : transport_(transport), clock_(clock), files_(files), token_file_(std::move(token_file)) {}
+
+Task<Result<api::ServerInfo>> Client::server_info() {
+  const net::Response response = CO_TRY(co_await get("/v1"));
+  if (response.status != 200) co_return std::unexpected(error_of(response, clock_.wall_now()));
+  co_return api::decode_server_info(response.body);
+}
+
+Task<Result<std::optional<api::Instance>>> Client::instance(std::string uid) {
+  const net::Response response = CO_TRY(co_await get("/v1/instances/" + net::percent_encode(uid)));
+  if (response.status == 200) {
+    api::Instance found = CO_TRY(api::decode_instance(response.body));
+    if (found.uid != uid) {
+      co_return fail(Outcome::lost, fmt::format("asked for machine {}, and was answered about {}",
+                                                uid, found.uid));
+    }
+    co_return std::move(found);
+  }
+  const std::optional<api::Problem> problem = problem_of(response);
+  if (problem && problem->suffix() == api::problem::instance_not_found) co_return std::nullopt;
+  co_return std::unexpected(error_of(response, clock_.wall_now()));
+}
+
+Task<Result<api::InstanceList>> Client::instances(std::string continue_token) {
+  std::vector<std::pair<std::string, std::string>> parameters{
+      {"limit", std::to_string(kPageItems)}};
+  if (!continue_token.empty()) parameters.emplace_back("continue", std::move(continue_token));
+  const net::Response response = CO_TRY(co_await get(net::with_query("/v1/instances", parameters)));
+  if (response.status != 200) co_return std::unexpected(error_of(response, clock_.wall_now()));
+  co_return api::decode_instance_list(response.body);
+}
+
+Task<Result<net::Response>> Client::get(std::string target) {
+  net::Request request{.method = "GET",
+                       .target = std::move(target),
+                       .headers = {{"Accept", "application/json, application/problem+json"}},
+                       .body = {}};
+  CO_TRY(authorize(request));
+  net::Response response = CO_TRY(co_await transport_.call(std::move(request)));
+  co_return response;
+}
+
+Result<> Client::authorize(net::Request& request) {
+  if (token_file_.empty()) return {};
+  // Without its token file we are nobody, which is what the server would say as well.
+  const Result<FileStamp> stamp = files_.stamp(token_file_);
+  if (!stamp) return fail(Outcome::denied, "not sent: " + stamp.error().message);
+  if (stamp != token_stamp_) {
+    const Result<std::string> text = files_.read(token_file_, kTokenBytesMax);
+    if (!text) return fail(Outcome::denied, "not sent: " + text.error().message);
+    token_ = Secret(std::string(trimmed(*text)));
+    token_stamp_ = *stamp;
+  }
+  if (token_.empty()) return fail(Outcome::denied, "not sent: " + token_file_ + " is empty");
+  request.headers.set("Authorization", "Bearer " + token_.reveal());
+  return {};
+}
+
+}  // namespace isthmus::providers::infra
