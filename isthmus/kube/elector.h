@@ -15,7 +15,7 @@
 // Where watching is not allowed it looks every retry_period.
 #pragma once
 
-#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +27,7 @@
 #include "isthmus/base/result.h"
 #include "isthmus/base/scope.h"
 #include "isthmus/base/task.h"
+#include "isthmus/kube/api/decode.h"
 #include "isthmus/kube/api/lease.h"
 #include "isthmus/kube/api_door.h"
 #include "isthmus/kube/lease_life.h"
@@ -78,24 +79,32 @@ class Elector {
   const std::string& holder() const { return seen_.spec.holder; }
 
  private:
-  // acquire.cc: from standby to leader.
+  // elector_standby.cc: from standby to leader.
   Task<Result<>> acquire();
   Task<Result<bool>> attempt();
-  Task<Result<>> wait_for_chance();
-  Task<Result<bool>> follow_lease(Moment until);
-  void observe(Lease lease);
+  Task<Result<>> create();
+  Task<Result<>> take();
+  bool is_free() const;
   Moment expiry() const;
-  LeaseSpec wanted_spec() const;
+  void observe(Lease lease);
+  Task<Result<>> wait_for_chance();
+  Task<Result<>> poll();
+  Task<Result<>> follow(std::unique_ptr<WatchStream> stream);
+  Task<Result<bool>> next_news(WatchStream& stream);
+  Task<Result<>> pause();
 
-  // From leader to whatever follows.
+  // elector.cc: from leader to whatever follows.
   Task<Result<>> renew_until_lost();
   Task<Result<bool>> renew();
   Task<Result<>> lead_and_end(Leader& leader, Scope& term);
   Task<Result<>> give_up();
-  void became_leader(Moment sent, Lease lease);
+  bool is_ours(const Lease& live) const;
+  void begin_term(Moment sent, Lease lease);
+  void end_term();
 
   Task<Result<Lease>> read();
   Task<Result<Lease>> write(LeaseSpec spec);
+  Result<Lease> understood(std::string text);
   ObjectName name() const { return {Lease::resource, options_.lease}; }
 
   ApiDoor& api_;
@@ -107,10 +116,13 @@ class Elector {
   Logger& log_;
   Gauge& master_status_;
   Counter& slow_path_;
+  Decoder decoder_;
 
-  Lease seen_;        // The record as we saw it last; no resourceVersion: never seen.
-  Moment seen_at_{};  // When we saw its spec change last.
+  Lease seen_;               // The record as we saw it last.
+  Moment seen_at_{};         // When we saw its spec change last.
+  bool is_current_ = false;  // Nothing speaks against seen_ being the live record.
   bool may_watch_ = true;
+  bool is_lost_ = false;
   std::optional<Result<>> lead_answer_;
 };
 

@@ -2,10 +2,10 @@
 //
 //   recorder.warning(reference_to(*node), "FailedToInitialize", "no machine has this address");
 //
-// Telling never blocks and never fails: a note is queued (kNotesMax, then dropped and counted),
-// correlated (correlator.h: combined, counted up, or dropped as spam) and posted by a few posts at
-// a time, so that one slow answer does not hold up the others. What could not be told is counted in
-// isthmus_events_dropped_total, by why.
+// Telling never blocks and never fails: a note is correlated (correlator.h: combined, counted up,
+// or dropped as spam), queued (beyond the limit dropped), and posted with a few others at a time,
+// so that one slow answer does not hold up the rest. What became of each is counted in
+// isthmus_events_total by `fate`.
 #pragma once
 
 #include <cstddef>
@@ -53,8 +53,15 @@ class Recorder {
   }
 };
 
-// Why a note was not posted.
-enum class NoteFate : std::uint8_t { posted, queue_full, spam, refused, lost, stopped };
+// What became of a note.
+enum class NoteFate : std::uint8_t {
+  posted,
+  queue_full,
+  spam,
+  refused,  // By the server, typed; a namespace that is being deleted refuses every event.
+  lost,     // No answer in all the tries.
+  stopped,  // Not posted when run() ended.
+};
 std::string_view to_string(NoteFate fate);
 
 struct BroadcasterLimits {
@@ -75,11 +82,11 @@ class Broadcaster {
   // A door for one component ("cloud-node-controller"), which becomes the source of its events.
   std::unique_ptr<Recorder> recorder(std::string component);
 
-  // Posts until the scope is cancelled. What is queued then stays and counts as `stopped`.
+  // Posts until the scope is cancelled. What is queued then counts as `stopped`.
   Task<Result<>> run();
 
-  // ok as soon as nothing is queued or being posted. Before exit, with a deadline of the caller's;
-  // run() must be running.
+  // ok as soon as nothing is queued or being posted. For an orderly exit, with a deadline of the
+  // caller's; run() must be running.
   Task<Result<>> flush();
 
   // For tests and the status page.

@@ -1,0 +1,89 @@
+#include "isthmus/kube/correlator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "isthmus/base/text.h"
+#include "isthmus/kube/api/names.h"
+
+namespace isthmus::kube {
+namespace {
+
+constexpr std::size_t kMessagesMax = 10;
+constexpr Duration kSimilarGapMax = std::chrono::minutes(10);
+constexpr double kSpamBurst = 25;
+constexpr Duration kSpamRefill = std::chrono::minutes(5);
+constexpr std::string_view kCombined = "(combined from similar events): ";
+
+// Joined with a character that no name contains, so that no two lists make the same key.
+std::string key_of(const std::string& component, const Note& note) {
+  const ObjectReference& about = note.about;
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", component, about.api_version, about.kind,
+                     to_string(about.key), about.uid, note.type);
+}
+
+}  // namespace
+
+std::optional<Event> Correlator::correlate(const std::string& component, const Note& note,
+                                           Moment now, WallTime wall_now) {
+  const std::string spam_key = key_of(component, note);
+  const std::string similar_key = spam_key + "\n" + note.reason;
+  Event event;
+  event.message = note.message;
+  std::string told_key = similar_key + "\n" + note.message;
+  if (is_combined(similar_key, note.message, now)) {
+    event.message = std::string(kCombined) + note.message;
+    told_key = similar_key;
+  }
+  event.message = shortened(event.message, kNoteMessageBytesMax);
+
+  Told& told = told_.touch(told_key);
+  event.last_time = rfc3339(wall_now);
+  if (told.count == 0) told = {make_name(note.about.key.name, wall_now), event.last_time, 0};
+  ++told.count;
+  if (is_spam(spam_key, now)) return std::nullopt;
+
+  const std::string& object_space = note.about.key.name_space;
+  event.meta.key = {object_space.empty() ? "default" : object_space, told.name};
+  event.involved = note.about;
+  event.type = note.type;
+  event.reason = note.reason;
+  event.component = component;
+  event.first_time = told.first_time;
+  event.count = told.count;
+  return event;
+}
+
+// The set never grows beyond the limit: once it is reached, a message that is new stands for any
+// other.
+bool Correlator::is_combined(const std::string& key, const std::string& message, Moment now) {
+  Similar& similar = similar_.touch(key);
+  if (now - similar.last > kSimilarGapMax) similar.messages.clear();
+  similar.last = now;
+  similar.messages.insert(message);
+  if (similar.messages.size() < kMessagesMax) return false;
+  similar.messages.erase(similar.messages.begin());
+  return true;
+}
+
+bool Correlator::is_spam(const std::string& key, Moment now) {
+  Allowance& allowance = allowances_.touch(key);
+  const auto passed = std::chrono::duration<double>(now - allowance.as_of) /
+                      std::chrono::duration<double>(kSpamRefill);
+  allowance.spent = std::max(0.0, allowance.spent - passed);
+  allowance.as_of = now;
+  if (allowance.spent + 1 > kSpamBurst) return true;
+  allowance.spent += 1;
+  return false;
+}
+
+// Time stands still within a turn, so the number is moved on where two would be the same.
+std::string Correlator::make_name(const std::string& object, WallTime wall_now) {
+  const std::int64_t now_ns = wall_now.time_since_epoch().count();
+  last_name_ns_ = std::max(now_ns, last_name_ns_ + 1);
+  std::string name = fmt::format("{}.{:x}", object, last_name_ns_);
+  return check_dns_subdomain(name) ? name : random_.uuid();
+}
+
+}  // namespace isthmus::kube
