@@ -50,6 +50,13 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
   Outcome outcome() const { return this->has_value() ? Outcome::ok : this->error().outcome; }
 };
 
+// Equal values or equal errors. The base's own comparison would take the other side for a value.
+template <class T>
+bool operator==(const Result<T>& left, const Result<T>& right) {
+  return static_cast<const std::expected<T, Error>&>(left) ==
+         static_cast<const std::expected<T, Error>&>(right);
+}
+
 // Makes the failing side of any Result: `return fail(Outcome::invalid, "port: 0 is not a port")`.
 inline std::unexpected<Error> fail(Outcome outcome, std::string message,
                                    Duration retry_after = {}) {
