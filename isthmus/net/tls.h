@@ -13,16 +13,17 @@ namespace isthmus::net {
 
 // A client's side. There is no way to skip verification.
 struct ClientTls {
-  std::string ca_pem;           // One or more certificates; empty means the system's bundle.
-  std::string certificate_pem;  // Empty: we do not identify ourselves by certificate.
-  Secret private_key_pem;
-  std::string server_name;  // Checked instead of the URL's host, and sent as SNI; empty: the host.
+  std::string ca_pem = {};           // One or more certificates; empty means the system's bundle.
+  std::string certificate_pem = {};  // Empty: we do not identify ourselves by certificate.
+  Secret private_key_pem = {};
+  std::string server_name =
+      {};  // Checked instead of the URL's host, and sent as SNI; empty: the host.
 };
 
 // A server's side.
 struct ServerTls {
-  std::string certificate_pem;  // The chain, our own certificate first.
-  Secret private_key_pem;
+  std::string certificate_pem = {};  // The chain, our own certificate first.
+  Secret private_key_pem = {};
 };
 
 // invalid, with a sentence naming the part, when a PEM text holds no certificate, the key does not

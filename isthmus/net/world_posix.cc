@@ -1,0 +1,92 @@
+#include "isthmus/net/world_posix.h"
+
+#include <sys/random.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "isthmus/net/asio_await_impl.h"
+#include "isthmus/net/posix_files.h"
+#include "isthmus/net/reactor_impl.h"
+
+namespace isthmus::net {
+namespace {
+
+// Draws 256 bytes at a time, the most that getrandom(2) hands out in one piece whatever signals
+// arrive, and a size at which the system call no longer counts.
+class KernelRandom final : public Random {
+ public:
+  std::uint64_t next() override {
+    if (used_ == numbers_.size()) refill();
+    return std::exchange(numbers_[used_++], 0);
+  }
+
+ private:
+  void refill() {
+    ssize_t bytes = 0;
+    do {
+      bytes = getrandom(numbers_.data(), sizeof(numbers_), 0);
+    } while (bytes < 0 && errno == EINTR);
+    ISTHMUS_ASSERT(bytes == sizeof(numbers_), "the kernel has no entropy for us");
+    used_ = 0;
+  }
+
+  std::array<std::uint64_t, 32> numbers_{};
+  std::size_t used_ = numbers_.size();
+};
+
+}  // namespace
+
+PosixWorld::Reactor::Reactor()
+    : work(io.get_executor()),
+      random(std::make_unique<KernelRandom>()),
+      files(std::make_unique<PosixFiles>()),
+      loop(*this) {}
+
+PosixWorld::Reactor::~Reactor() = default;
+
+Moment PosixWorld::Reactor::now() {
+  return Moment(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+WallTime PosixWorld::Reactor::wall_now() {
+  return WallTime(std::chrono::system_clock::now().time_since_epoch());
+}
+
+bool PosixWorld::Reactor::wait(std::optional<Moment> until) {
+  if (!until) {
+    io.run_one();
+  } else if (*until > now()) {
+    io.run_one_until(std::chrono::steady_clock::time_point(until->time_since_epoch()));
+  }
+  io.poll();
+  return true;
+}
+
+PosixWorld::PosixWorld() {
+  // Every write of ours reports EPIPE to whoever writes; a library that forgets MSG_NOSIGNAL must
+  // not end the program because a peer has left.
+  std::signal(SIGPIPE, SIG_IGN);
+  reactor_ = std::make_unique<Reactor>();
+}
+
+PosixWorld::~PosixWorld() = default;
+
+Loop& PosixWorld::loop() { return reactor_->loop; }
+Random& PosixWorld::random() { return *reactor_->random; }
+Files& PosixWorld::files() { return *reactor_->files; }
+PosixWorld::Reactor& PosixWorld::reactor() { return *reactor_; }
+
+Task<Result<int>> PosixWorld::next_signal() {
+  auto& signals = reactor_->signals;
+  if (!signals) {
+    signals = std::make_shared<boost::asio::signal_set>(reactor_->io, SIGINT, SIGTERM, SIGHUP);
+  }
+  Result<int> number = co_await signals->async_wait(hold(signals));
+  co_return number;
+}
+
+}  // namespace isthmus::net
