@@ -17,15 +17,23 @@ def refusal(k8s, name):
     return event["message"]
 
 
-def test_two_machines_of_one_name_are_refused_by_name(k8s, make_infra, make_manager):
-    infra = make_infra([machine("node1", uid="first"), machine("node1", uid="second")])
+def internal(*texts):
+    return [{"type": "InternalIP", "address": text} for text in texts]
+
+
+def test_a_node_that_two_machines_match_is_refused_and_both_are_named(
+        k8s, make_infra, make_manager):
+    """One machine was written down twice, once for each of its addresses."""
+    infra = make_infra([machine("left", uid="first", address="10.0.0.11"),
+                        machine("right", uid="second", address="10.0.0.12")])
     make_manager(infra, OFTEN)
-    k8s.register("node1")
+    k8s.register("node1", addresses=internal("10.0.0.11", "10.0.0.12"))
 
     message = refusal(k8s, "node1")
 
     assert "first" in message and "second" in message
-    infra.set_machines([machine("node1", uid="first"), machine("node2", uid="second")])
+    infra.set_machines([machine("left", uid="first",
+                                addresses=internal("10.0.0.11", "10.0.0.12"))])
     assert initialized(k8s, "node1", 60)["spec"]["providerID"] == "isthmus://first"
 
 
@@ -45,17 +53,15 @@ def test_a_machine_that_another_node_holds_is_refused(k8s, make_infra, make_mana
     k8s.register("node1")
     initialized(k8s, "node1")
 
-    k8s.register("impostor", addresses=[{"type": "InternalIP", "address": "10.0.0.11"},
-                                        {"type": "Hostname", "address": "impostor"}])
+    k8s.register("impostor", addresses=internal("10.0.0.11"))
 
     message = refusal(k8s, "impostor")
     assert "node1" in message and "u1" in message
 
 
 def test_two_new_nodes_that_match_one_machine_never_both_get_it(k8s, make_infra, make_manager):
-    address = [{"type": "InternalIP", "address": "10.0.0.11"}]
     for name in ("twin1", "twin2"):
-        k8s.register(name, addresses=address)
+        k8s.register(name, addresses=internal("10.0.0.11"))
     make_manager(make_infra([machine("node1", uid="u1", address="10.0.0.11")]))
 
     until(lambda: k8s.events("twin1", kind="Warning") or k8s.events("twin2", kind="Warning"))
