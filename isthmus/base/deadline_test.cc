@@ -96,7 +96,23 @@ TEST(sleep, yielding_lets_the_others_run_first) {
   EXPECT_EQ(world.elapsed(), 0s);
 }
 
+Task<Result<>> yield_once() { co_return co_await yield(); }
+
 Task<Result<>> sleep_for_ever() { co_return co_await sleep_for(std::chrono::hours(24 * 365)); }
+
+TEST(deadline, a_crash_destroys_what_waits_under_a_deadline) {
+  VirtualWorld world;
+  const std::size_t frames_before = detail::live_frames;
+  {
+    Scope scope(world.loop);
+    scope.spawn([]() -> Task<Result<>> {
+      Result<> slept = co_await with_timeout(1h, sleep_for_ever());
+      co_return slept;
+    });
+    EXPECT_TRUE(world.run(yield_once()));
+  }
+  EXPECT_EQ(detail::live_frames, frames_before);
+}
 
 TEST(sleep, a_year_takes_no_time_in_a_virtual_world) {
   VirtualWorld world;

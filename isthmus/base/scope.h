@@ -212,7 +212,9 @@ Task<Result<T>> with_deadline(Moment deadline, Task<Result<T>> task) {
   Scope& outer = co_await current_scope();
   Scope scope(outer);
   scope.set_deadline(deadline);
-  Result<T> result = co_await scope.run(std::move(task));
+  // A frame's parameters outlive its locals, and what waits in a scope must not.
+  Task<Result<T>> inner = std::move(task);
+  Result<T> result = co_await scope.run(std::move(inner));
   co_return result;
 }
 template <class T>
