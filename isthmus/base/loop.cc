@@ -46,8 +46,8 @@ void Loop::turn() {
   if (turn_observer_) turn_observer_(driver_.now() - now_);
 }
 
-// A timer that is armed by one that fires waits for the next turn, however early it is due: one that
-// keeps re-arming itself cannot stop the loop.
+// A timer that is armed by one that fires waits for the next turn, however early it is due: one
+// that keeps re-arming itself cannot stop the loop.
 void Loop::fire_timers() {
   const std::uint64_t armed_before = next_sequence_;
   while (!timers_.empty() && timers_.front()->at_ <= now_) {
