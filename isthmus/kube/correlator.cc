@@ -11,6 +11,7 @@ namespace isthmus::kube {
 namespace {
 
 constexpr std::size_t kMessagesMax = 10;
+constexpr std::size_t kEllipsisBytes = 3;  // What shortened() adds to a text that it cuts.
 constexpr Duration kSimilarGapMax = std::chrono::minutes(10);
 constexpr double kSpamBurst = 25;
 constexpr Duration kSpamRefill = std::chrono::minutes(5);
@@ -36,7 +37,7 @@ std::optional<Event> Correlator::correlate(const std::string& component, const N
     event.message = std::string(kCombined) + note.message;
     told_key = similar_key;
   }
-  event.message = shortened(event.message, kNoteMessageBytesMax);
+  event.message = shortened(event.message, kNoteMessageBytesMax - kEllipsisBytes);
 
   Told& told = told_.touch(told_key);
   event.last_time = rfc3339(wall_now);

@@ -305,7 +305,7 @@ Task<Result<std::unique_ptr<WatchStream>>> FakeApi::watch(WatchRequest request) 
   const std::uint64_t from =
       request.resource_version.empty() ? 0 : std::stoull(request.resource_version);
   if (from > version_) co_return fail(Outcome::conflict, "Too large resource version");
-  if (!request.send_initial_events && from + 1 < oldest_) {
+  if (!request.send_initial_events && from < oldest_) {
     co_return fail(Outcome::conflict, "too old resource version");
   }
   auto stream = std::make_unique<Stream>(*this, request);
