@@ -74,7 +74,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void check_tag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    mistakes_.add(line_of(mark), fmt::format("tags ({}) are not read", in_quotes(tag)));
+    mistakes_.add(line_of(mark), fmt::format("tags ({}) are not read", quoted(tag)));
   }
 
   void close() {
@@ -106,7 +106,7 @@ class TreeBuilder final : public YAML::EventHandler {
     auto same = std::ranges::find(map.members, key.scalar, &YamlNode::Member::key);
     if (same != map.members.end()) {
       mistakes_.add(key.line, fmt::format("{} is given twice in one place, first in line {}",
-                                          in_quotes(key.scalar), same->line));
+                                          quoted(key.scalar), same->line));
       return;
     }
     map.members.push_back({std::move(key.scalar), key.line, std::move(value)});
@@ -142,7 +142,7 @@ std::string found(const YamlNode& node) {
     case YamlNode::Kind::null:
       return "nothing";
     case YamlNode::Kind::scalar:
-      return in_quotes(shortened(node.scalar, kFoundBytesMax));
+      return quoted(shortened(node.scalar, kFoundBytesMax));
     case YamlNode::Kind::list:
       return "a list";
     case YamlNode::Kind::map:
@@ -264,7 +264,7 @@ void YamlReader::no_other_keys() {
     if (std::ranges::find(*asked_, member.key) != asked_->end()) continue;
     mistakes_->add(member.line,
                    fmt::format("{}{}unknown key {}{}", path_, path_.empty() ? "" : ": ",
-                               in_quotes(shortened(member.key, kFoundBytesMax)),
+                               quoted(shortened(member.key, kFoundBytesMax)),
                                suggestion(member.key, *asked_)));
   }
 }

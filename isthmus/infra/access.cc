@@ -1,0 +1,133 @@
+#include "isthmus/infra/access.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "isthmus/base/scope.h"
+#include "isthmus/base/text.h"
+
+namespace isthmus::infra {
+namespace {
+
+// What RFC 6750 lets a bearer token be made of, and a little more.
+bool is_token(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+// The token in "Bearer abc"; the scheme in any case (RFC 9110 section 11.1).
+std::optional<std::string_view> bearer_token(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (authorization.size() <= kScheme.size()) return std::nullopt;
+  for (std::size_t i = 0; i < kScheme.size(); ++i) {
+    char lower = static_cast<char>(authorization[i] | 0x20);  // Of letters; the space stays one.
+    if (lower != kScheme[i]) return std::nullopt;
+  }
+  std::string_view token = trimmed(authorization.substr(kScheme.size()));
+  return token.empty() ? std::nullopt : std::optional(token);
+}
+
+}  // namespace
+
+Access::Access(Files& files, Logger& log, const Config& config)
+    : files_(files), log_(log), has_owners_(!config.owners.empty()) {
+  if (!config.admin_token_file.empty()) {
+    holders_.push_back({Caller::Role::admin, "admin", config.admin_token_file, {}, {}});
+  }
+  for (const OwnerConfig& owner : config.owners) {
+    holders_.push_back({Caller::Role::owner, owner.name, owner.token_file, {}, {}});
+  }
+}
+
+Result<std::vector<Secret>> Access::read(const Holder& holder) const {
+  std::string text = TRY(files_.read(holder.file, kTokenFileBytesMax));
+  std::vector<Secret> tokens;
+  for (std::string_view line : split(text, '\n')) {
+    std::string_view token = trimmed(line);
+    if (token.empty()) continue;
+    if (!is_token(token)) {
+      return fail(Outcome::invalid,
+                  fmt::format("{}: holds something that is no token: expected one on each line, "
+                              "of visible ASCII characters",
+                              holder.file));
+    }
+    tokens.emplace_back(std::string(token));
+  }
+  if (tokens.empty()) return fail(Outcome::invalid, holder.file + ": holds no token");
+  if (tokens.size() > kTokensMax) {
+    return fail(Outcome::invalid, fmt::format("{}: holds {} tokens; at most {} are allowed",
+                                              holder.file, tokens.size(), kTokensMax));
+  }
+  return tokens;
+}
+
+void Access::load(Mistakes& mistakes) {
+  for (Holder& holder : holders_) {
+    Result<FileStamp> stamp = files_.stamp(holder.file);
+    if (stamp) holder.stamp = *stamp;
+    Result<std::vector<Secret>> tokens = read(holder);
+    if (tokens) {
+      holder.tokens = std::move(*tokens);
+    } else {
+      mistakes.add("", tokens.error().message);
+    }
+  }
+  for (std::size_t i = 0; i < holders_.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      for (const Secret& token : holders_[i].tokens) {
+        if (std::ranges::find(holders_[j].tokens, token) == holders_[j].tokens.end()) continue;
+        mistakes.add("", fmt::format("{}: holds a token that is also in {}", holders_[i].file,
+                                     holders_[j].file));
+      }
+    }
+  }
+}
+
+void Access::reload(Holder& holder) {
+  Result<FileStamp> stamp = files_.stamp(holder.file);
+  std::optional<FileStamp> now = stamp ? std::optional(*stamp) : std::nullopt;
+  if (now == holder.stamp) return;
+  holder.stamp = now;
+  Result<std::vector<Secret>> tokens = read(holder);
+  if (!tokens) {
+    log_.error("tokens not loaded, the last good ones stay",
+               {{"holder", holder.name}, {"reason", tokens.error()}});
+    return;
+  }
+  holder.tokens = std::move(*tokens);
+  log_.info("tokens loaded", {{"holder", holder.name}, {"file", holder.file}});
+}
+
+Task<Result<>> Access::keep_loaded() {
+  while (true) {
+    CO_TRY(co_await sleep_for(kTokenCheckPeriod));
+    for (Holder& holder : holders_) reload(holder);
+  }
+}
+
+Caller Access::who(std::optional<std::string_view> authorization, bool on_unix_socket) const {
+  if (!authorization) {
+    if (on_unix_socket && !has_owners_) return {Caller::Role::owner, "local", ""};
+    return {Caller::Role::nobody, "", "no token was given: send Authorization: Bearer TOKEN"};
+  }
+  std::optional<std::string_view> presented = bearer_token(*authorization);
+  if (!presented) {
+    return {Caller::Role::nobody, "", "expected Authorization: Bearer TOKEN"};
+  }
+  const Holder* holder = nullptr;
+  for (const Holder& candidate : holders_) {
+    for (const Secret& token : candidate.tokens) {
+      // No early way out, which would tell by the time it takes whose token comes close.
+      if (token.matches(*presented)) holder = &candidate;
+    }
+  }
+  if (holder != nullptr) return {holder->role, holder->name, ""};
+  if (!has_owners_) {
+    return {Caller::Role::nobody, "",
+            "the token is not known; this server has no owners and asks none for a token"};
+  }
+  return {Caller::Role::nobody, "", "the token is not known"};
+}
+
+}  // namespace isthmus::infra

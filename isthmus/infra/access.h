@@ -1,0 +1,70 @@
+// Who asks: owners and the administrator, by bearer token.
+//
+// A token file holds one token a line, so that an old and a new one are both good while clients
+// change over. The files are looked at every kTokenCheckPeriod and read again when they change; one
+// that cannot be used then leaves its last good tokens in place and is logged.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "isthmus/base/clock.h"
+#include "isthmus/base/files.h"
+#include "isthmus/base/log.h"
+#include "isthmus/base/mistakes.h"
+#include "isthmus/base/result.h"
+#include "isthmus/base/secret.h"
+#include "isthmus/base/task.h"
+#include "isthmus/infra/config.h"
+
+namespace isthmus::infra {
+
+inline constexpr Duration kTokenCheckPeriod = std::chrono::seconds(1);
+inline constexpr std::size_t kTokensMax = 8;  // In one file.
+inline constexpr std::size_t kTokenFileBytesMax = 64 * 1024;
+
+// Who somebody is, and thereby what they may do.
+struct Caller {
+  enum class Role { nobody, owner, admin };
+  Role role = Role::nobody;
+  std::string name;  // The owner's; "admin"; "local" for whoever may open the unix socket.
+  std::string why;   // Of nobody: what was missing, for people.
+};
+
+// The files door and the logger outlive it.
+class Access {
+ public:
+  Access(Files& files, Logger& log, const Config& config);
+
+  // Reads every token file; what is wrong with any of them is added. No message holds a token.
+  void load(Mistakes& mistakes);
+
+  // Reads the files again when they change. Ends with its scope only.
+  Task<Result<>> keep_loaded();
+
+  // `authorization` is the header, if there was one. Takes as long for every wrong token. On a unix
+  // socket nobody needs a token as long as there are no owners: the socket's file mode lets in whom
+  // it lets in, as an owner named "local".
+  Caller who(std::optional<std::string_view> authorization, bool on_unix_socket) const;
+
+ private:
+  struct Holder {
+    Caller::Role role;
+    std::string name;
+    std::string file;
+    std::vector<Secret> tokens;
+    std::optional<FileStamp> stamp;
+  };
+  Result<std::vector<Secret>> read(const Holder& holder) const;
+  void reload(Holder& holder);
+
+  Files& files_;
+  Logger& log_;
+  std::vector<Holder> holders_;
+  bool has_owners_;
+};
+
+}  // namespace isthmus::infra

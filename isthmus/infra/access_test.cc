@@ -1,0 +1,107 @@
+#include "isthmus/infra/access.h"
+
+#include <gtest/gtest.h>
+
+#include "isthmus/base/virtual_world.h"
+
+namespace isthmus::infra {
+namespace {
+
+using namespace std::chrono_literals;
+using Role = Caller::Role;
+
+class access_test : public testing::Test {
+ protected:
+  access_test() {
+    config.admin_token_file = "/admin";
+    config.owners = {{"prod", "/prod"}, {"test", "/test"}};
+    write("/admin", "admin-token\n");
+    write("/prod", "old-prod-token\nnew-prod-token\n");
+    write("/test", "  test-token  ");
+  }
+  void write(const std::string& path, std::string_view text) {
+    ASSERT_TRUE(files.write(path, text, FileMode::owner_only));
+  }
+  std::vector<std::string> load(Access& access) {
+    Mistakes mistakes;
+    access.load(mistakes);
+    return mistakes.list();
+  }
+  static std::string name(const Access& access, std::string_view authorization) {
+    return access.who(authorization, false).name;
+  }
+
+  VirtualWorld world;
+  MemoryFiles files;
+  MemoryLogger log;
+  Config config;
+};
+
+TEST_F(access_test, a_token_tells_who_asks) {
+  Access access(files, log, config);
+  ASSERT_EQ(load(access), std::vector<std::string>{});
+  EXPECT_EQ(access.who("Bearer admin-token", false).role, Role::admin);
+  EXPECT_EQ(name(access, "Bearer old-prod-token"), "prod");
+  EXPECT_EQ(name(access, "bearer new-prod-token"), "prod");
+  EXPECT_EQ(name(access, "Bearer test-token"), "test");
+}
+
+TEST_F(access_test, everybody_else_is_nobody_and_is_told_why) {
+  Access access(files, log, config);
+  load(access);
+  for (std::string_view wrong : {"Bearer prod", "Bearer ", "Bearer", "Basic admin-token",
+                                 "admin-token", "", "Bearer old-prod-token new-prod-token"}) {
+    Caller caller = access.who(wrong, true);
+    EXPECT_EQ(caller.role, Role::nobody) << wrong;
+    EXPECT_FALSE(caller.why.empty());
+  }
+  EXPECT_EQ(access.who(std::nullopt, true).role, Role::nobody);
+}
+
+TEST_F(access_test, without_owners_a_unix_socket_is_enough_to_read) {
+  config.owners.clear();
+  Access access(files, log, config);
+  load(access);
+  EXPECT_EQ(access.who(std::nullopt, true).role, Role::owner);
+  EXPECT_EQ(access.who(std::nullopt, true).name, "local");
+  EXPECT_EQ(access.who(std::nullopt, false).role, Role::nobody);
+  EXPECT_EQ(access.who("Bearer admin-token", true).role, Role::admin);
+  EXPECT_EQ(access.who("Bearer other", true).role, Role::nobody);
+}
+
+TEST_F(access_test, bad_token_files_are_named_together_and_no_token_is_shown) {
+  write("/admin", "\n \n");
+  write("/prod", "two words\n");
+  ASSERT_TRUE(files.remove("/test"));
+  Access access(files, log, config);
+  std::vector<std::string> mistakes = load(access);
+  ASSERT_EQ(mistakes.size(), 3u);
+  EXPECT_EQ(mistakes[0], "/admin: holds no token");
+  EXPECT_EQ(mistakes[1].find("two words"), std::string::npos);
+  EXPECT_NE(mistakes[2].find("/test"), std::string::npos);
+}
+
+TEST_F(access_test, two_holders_of_one_token_could_not_be_told_apart) {
+  write("/test", "new-prod-token\n");
+  Access access(files, log, config);
+  EXPECT_EQ(load(access), (std::vector<std::string>{"/test: holds a token that is also in /prod"}));
+}
+
+TEST_F(access_test, a_changed_file_is_read_again_and_a_bad_one_keeps_the_old_tokens) {
+  Access access(files, log, config);
+  load(access);
+  write("/prod", "newest-token\n");
+  EXPECT_EQ(world.run(with_timeout(2s, access.keep_loaded())).outcome(), Outcome::deadline);
+  EXPECT_EQ(name(access, "Bearer newest-token"), "prod");
+  EXPECT_EQ(name(access, "Bearer old-prod-token"), "");
+
+  write("/prod", "");
+  EXPECT_EQ(world.run(with_timeout(10s, access.keep_loaded())).outcome(), Outcome::deadline);
+  EXPECT_EQ(name(access, "Bearer newest-token"), "prod");
+  EXPECT_EQ(log.lines.size(), 2u);
+  EXPECT_TRUE(log.mentions("holds no token"));
+  EXPECT_FALSE(log.mentions("newest-token"));
+}
+
+}  // namespace
+}  // namespace isthmus::infra
