@@ -123,7 +123,7 @@ InstanceInput decode_instance_input(std::string_view text, std::string_view uid)
   InstanceInput input;
   Result<json::value> document = parse_json(text);
   if (!document) {
-    input.errors.push_back({"", "not JSON: " + document.error().message});
+    input.unreadable = document.error().message;
     return input;
   }
   Mistakes mistakes;

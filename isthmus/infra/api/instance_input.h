@@ -12,8 +12,9 @@
 namespace isthmus::infra::api {
 
 struct InstanceInput {
-  Instance instance;               // Meaningless unless errors is empty.
-  std::vector<FieldError> errors;  // In the order they were found.
+  Instance instance;                      // Meaningless with a mistake of either kind.
+  std::optional<std::string> unreadable;  // Why the body is no JSON document at all.
+  std::vector<FieldError> errors;         // In the order they were found.
 };
 
 // Reads the body of a PUT: each unknown member, wrong type, bad address, label or word is listed
