@@ -229,6 +229,7 @@ TEST(channel, loses_and_doubles_nothing_while_receivers_come_and_go) {
     SeededRandom random(seed);
     Numbers channel(1 + random.below(4));
     std::vector<int> received;
+    std::size_t accepted = 0;
     Scope senders(world.loop);
     for (int i = 0; i < 3; ++i) {
       senders.spawn(send_with_pauses, std::ref(channel), std::ref(random), i * 100, i * 100 + 19);
@@ -240,7 +241,8 @@ TEST(channel, loses_and_doubles_nothing_while_receivers_come_and_go) {
                         std::ref(received));
       }
       world.advance(random.between(0ns, 5ns));
-      if (random.below(2) == 0) channel.try_send(1000 + crash);
+      // Given to a receiver that waits, and that will not live to see it.
+      if (random.below(2) == 0 && channel.try_send(1000 + crash)) ++accepted;
     }
     Scope last(world.loop);
     last.spawn(receive_all, std::ref(channel), std::ref(received));
@@ -250,7 +252,7 @@ TEST(channel, loses_and_doubles_nothing_while_receivers_come_and_go) {
     world.settle();
     std::ranges::sort(received);
     EXPECT_EQ(std::ranges::adjacent_find(received), received.end());
-    EXPECT_EQ(std::ranges::count_if(received, [](int n) { return n < 1000; }), 60);
+    EXPECT_EQ(received.size(), 60 + accepted);
   }
 }
 

@@ -24,6 +24,13 @@ struct MonotonicTimeline {
 // Time since an arbitrary origin that is fixed for the life of the process.
 using Moment = std::chrono::time_point<MonotonicTimeline, Duration>;
 
+// The moment so much later; one that lies beyond the end of time is the end of time, so that
+// "never" can be written as Duration::max().
+constexpr Moment later(Moment moment, Duration duration) {
+  if (duration > Duration::zero() && moment > Moment::max() - duration) return Moment::max();
+  return moment + duration;
+}
+
 struct WallTimeline {
   using duration = Duration;
   using rep = duration::rep;

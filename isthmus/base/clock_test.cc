@@ -26,6 +26,14 @@ TEST(clock, rounds_times_before_1970_down_as_well) {
   EXPECT_EQ(rfc3339_micro(WallTime(-1ns)), "1969-12-31T23:59:59.999999Z");
 }
 
+TEST(clock, nothing_is_later_than_the_end_of_time) {
+  EXPECT_EQ(later(Moment(5s), 3s), Moment(8s));
+  EXPECT_EQ(later(Moment(5s), -8s), Moment(-3s));
+  EXPECT_EQ(later(Moment(5s), Duration::max()), Moment::max());
+  EXPECT_EQ(later(Moment::max(), 1ns), Moment::max());
+  EXPECT_EQ(later(Moment(-1s), Duration::max()), Moment::max() - 1s);
+}
+
 TEST(clock, monotonic_and_wall_time_do_not_mix) {
   EXPECT_FALSE((std::is_convertible_v<Moment, WallTime>));
   EXPECT_FALSE((std::is_convertible_v<WallTime, Moment>));

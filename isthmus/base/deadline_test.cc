@@ -41,6 +41,12 @@ TEST(deadline, a_task_that_succeeds_all_the_same_succeeds) {
   EXPECT_EQ(world.run(with_timeout(10s, answer_anyway_after(1h))), "deadline");
 }
 
+TEST(deadline, a_timeout_without_end_is_none) {
+  VirtualWorld world;
+  EXPECT_TRUE(world.run(answer_after(1h)));
+  EXPECT_EQ(world.run(with_timeout(Duration::max(), answer_after(1h))), "answer");
+}
+
 TEST(deadline, the_inner_one_cannot_outlast_the_outer_one) {
   VirtualWorld world;
   EXPECT_EQ(world.run(with_timeout(1s, with_timeout(10s, answer_after(1h)))).outcome(),

@@ -85,7 +85,7 @@ void Scope::expired() { cancel(Outcome::deadline); }
 
 bool Sleep::start(Context& context, std::coroutine_handle<> self) {
   if (!enter(context, self)) return false;
-  loop().arm(*this, until_ ? *until_ : loop().now() + duration_);
+  loop().arm(*this, until_ ? *until_ : later(loop().now(), duration_));
   return true;
 }
 

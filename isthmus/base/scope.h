@@ -115,7 +115,9 @@ class Scope final : private ListNode, private Timer {
   };
   Join join() { return Join(*this); }
 
-  // Runs a task inside this scope and answers what it answers.
+  // Runs a task inside this scope and answers what it answers. The task must not outlive the scope:
+  // a parameter of the caller's coroutine would, so it is moved into a local behind the scope
+  // first.
   template <class T>
   Task<T>::Awaiter run(Task<T>&& task) {
     return std::move(task).in(context_);
@@ -220,7 +222,7 @@ Task<Result<T>> with_deadline(Moment deadline, Task<Result<T>> task) {
 template <class T>
 Task<Result<T>> with_timeout(Duration timeout, Task<Result<T>> task) {
   Scope& outer = co_await current_scope();
-  Result<T> result = co_await with_deadline(outer.loop().now() + timeout, std::move(task));
+  Result<T> result = co_await with_deadline(later(outer.loop().now(), timeout), std::move(task));
   co_return result;
 }
 

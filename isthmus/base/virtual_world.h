@@ -59,7 +59,7 @@ class VirtualWorld {
   // Lets exactly this much time pass, and everything happen that happens meanwhile.
   void advance(Duration duration) {
     Alarm alarm;
-    loop.arm(alarm, loop.now() + duration);
+    loop.arm(alarm, later(loop.now(), duration));
     loop.run_until([this, &alarm] { return !alarm.armed() && loop.quiet(); });
   }
 

@@ -92,7 +92,7 @@ void WorkQueue::add_after(const Key& key, Duration delay, Priority priority) {
   Item* item = find_or_make(key);
   if (item == nullptr) return;
   if (delay <= Duration::zero()) return mark(*item, priority);
-  const Moment due = loop_.now() + delay;
+  const Moment due = later(loop_.now(), delay);
   if (!item->armed()) {
     item->due = due;
     item->delayed_priority = priority;
