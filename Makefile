@@ -17,7 +17,7 @@ pytest := $(python) -B -m pytest -p no:cacheprovider -ra
 werror := $(if $(filter 1,$(WERROR)),ON,OFF)
 export ISTHMUS_BINARY ?= $(CURDIR)/build/$(PRESET)/bin/isthmus
 
-.PHONY: help setup build programs unit test demo bench e2e cluster-test asan lint format tidy clean
+.PHONY: help setup build programs unit test demo bench e2e cluster-test asan fuzz lint format tidy clean
 
 help:
 	@echo "make demo          the main job on a real kube-apiserver, in a minute once built (KEEP=1 leaves it running)"
@@ -27,6 +27,7 @@ help:
 	@echo "make e2e           against a real kube-apiserver (REPEAT=n times; TESTS=name picks some)"
 	@echo "make cluster-test  in a whole real cluster of kubelets (root)"
 	@echo "make asan          the unit tests under address and undefined behaviour sanitizers"
+	@echo "make fuzz          the fuzzers, each for a minute (SECONDS_EACH=n)"
 	@echo "make bench         speed and memory of the release build against a real kube-apiserver"
 	@echo "make tidy, format, lint, setup, clean"
 
@@ -74,6 +75,18 @@ bench:
 
 asan:
 	@$(MAKE) unit PRESET=asan
+
+# What a fuzzer finds interesting stays in build/fuzz/corpus for the next run; a crash stays in build/fuzz.
+SECONDS_EACH ?= 60
+fuzz: setup
+	@cmake --preset fuzz --log-level=WARNING >/dev/null
+	@cmake --build --preset fuzz -j $(JOBS) --target fuzzers
+	@for source in tests/fuzz/*_fuzz.cc; do \
+	  name=$$(basename $$source _fuzz.cc); mkdir -p build/fuzz/corpus/$$name; \
+	  echo "fuzz: $$name for $(SECONDS_EACH) s"; \
+	  build/fuzz/bin/$${name}_fuzz -max_total_time=$(SECONDS_EACH) -timeout=5 -verbosity=0 -print_final_stats=1 \
+	    -dict=tests/fuzz/$$name.dict -artifact_prefix=build/fuzz/ build/fuzz/corpus/$$name tests/fuzz/corpus/$$name; \
+	done
 
 lint: build
 	@tools/lint
