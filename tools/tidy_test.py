@@ -182,6 +182,8 @@ class TidyTest(unittest.TestCase):
             "isthmus/base/large_impl.h": "",
             "isthmus/base/large_part.cc": '#include "isthmus/base/large_impl.h"\n',
             "isthmus/base/large_test.cc": "",
+            "isthmus/base/private_impl.h": "",
+            "isthmus/base/private_impl.cc": '#include "isthmus/base/private_impl.h"\n',
             "isthmus/base/headless.cc": "",
             "isthmus/base/headless_test.cc": "",
             "isthmus/base/late.h": "",
