@@ -79,7 +79,7 @@ class Elector {
   const std::string& holder() const { return seen_.spec.holder; }
 
  private:
-  // elector_standby.cc: from standby to leader.
+  // From standby to leader.
   Task<Result<>> acquire();
   Task<Result<bool>> attempt();
   Task<Result<>> create();
@@ -93,7 +93,7 @@ class Elector {
   Task<Result<bool>> next_news(WatchStream& stream);
   Task<Result<>> pause();
 
-  // elector.cc: from leader to whatever follows.
+  // From leader to whatever follows.
   Task<Result<>> renew_until_lost();
   Task<Result<bool>> renew();
   Task<Result<>> lead_and_end(Leader& leader, Scope& term);

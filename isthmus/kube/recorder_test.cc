@@ -85,59 +85,13 @@ TEST_F(RecorderTest, tells_an_event_anew_that_expired_before_it_was_counted_up) 
   EXPECT_EQ(only_event().at_pointer("/count"), 2);
 }
 
-TEST_F(RecorderTest, names_two_events_of_one_moment_apart) {
-  recorder->normal(node("n1"), "A", "x");
-  recorder->normal(node("n1"), "B", "x");
-  run(1s);
-  EXPECT_EQ(events(), 2u);
-}
-
-TEST_F(RecorderTest, names_an_event_by_a_uuid_where_the_object_is_no_dns_name) {
-  recorder->normal(node("Not_a_DNS_name"), "A", "x");
-  run(1s);
-  EXPECT_EQ(api.keys(Event::resource).front().name.size(), 36u);
-}
-
-TEST_F(RecorderTest, combines_similar_events_from_the_tenth_message_on) {
-  for (int i = 0; i < 15; ++i) {
-    recorder->warning(node("n1"), "Failed", fmt::format("attempt {}", i));
-    run(1s);
-  }
-  EXPECT_EQ(events(), 10u);
-  int combined = 0;
-  for (const ObjectKey& key : api.keys(Event::resource)) {
-    const json::value event = api.see(Event::resource, key);
-    if (!event.at("message").as_string().starts_with("(combined from similar events): ")) continue;
-    ++combined;
-    EXPECT_EQ(event.at("message"), "(combined from similar events): attempt 14");
-    EXPECT_EQ(event.at("count"), 6);
-  }
-  EXPECT_EQ(combined, 1);
-}
-
-TEST_F(RecorderTest, no_longer_combines_after_ten_quiet_minutes) {
-  for (int i = 0; i < 15; ++i) recorder->warning(node("n1"), "Failed", fmt::format("{}", i));
-  run(11min);
-  recorder->warning(node("n1"), "Failed", "new");
-  run(1s);
-  EXPECT_EQ(events(), 11u);
-}
-
-TEST_F(RecorderTest, drops_what_is_told_about_one_object_too_often) {
+TEST_F(RecorderTest, drops_spam_and_counts_it) {
   for (int i = 0; i < 40; ++i) {
     recorder->normal(node("n1"), fmt::format("Reason{}", i), "x");
     run(100ms);
   }
   EXPECT_EQ(events(), 25u);
   EXPECT_EQ(broadcaster.count(NoteFate::spam), 15u);
-  recorder->normal(node("n2"), "Reason", "another object has its own allowance");
-  recorder->warning(node("n1"), "Reason", "and so has another type");
-  run(1s);
-  EXPECT_EQ(events(), 27u);
-  run(5min);
-  recorder->normal(node("n1"), "Later", "one every five minutes");
-  run(1s);
-  EXPECT_EQ(events(), 28u);
 }
 
 TEST_F(RecorderTest, never_waits_and_counts_what_did_not_fit) {
@@ -186,12 +140,6 @@ TEST_F(RecorderTest, sends_what_was_counted_meanwhile_after_a_slow_answer) {
   run(1min);
   EXPECT_EQ(only_event().at_pointer("/count"), 5);
   EXPECT_EQ(api.calls(Verb::create) + api.calls(Verb::patch), 2u);
-}
-
-TEST_F(RecorderTest, cuts_a_message_that_the_server_would_refuse) {
-  recorder->normal(node("n1"), "A", std::string(5000, 'x'));
-  run(1s);
-  EXPECT_LE(only_event().at_pointer("/message").as_string().size(), kNoteMessageBytesMax);
 }
 
 TEST_F(RecorderTest, flushes_before_an_orderly_exit) {
