@@ -27,16 +27,20 @@ struct TransportLimits {
   std::size_t connections_max = 64;  // More calls wait their turn.
   std::size_t stream_buffer_bytes = 256 * 1024;  // Read ahead of a stream's reader.
   Duration connect_timeout = std::chrono::seconds(10);
-  Duration call_timeout = std::chrono::seconds(60);       // Of a whole call; a stream has none.
+  // Of a whole call, its turn included; of a stream until its headers are there.
+  Duration call_timeout = std::chrono::seconds(60);
   Duration dead_peer_timeout = std::chrono::seconds(30);  // TCP_USER_TIMEOUT and keepalive.
 };
 
 // invalid names the part of the endpoint that is wrong. The world outlives the transport, which
 // outlives every call and stream.
 //
-// A request that is not idempotent (POST, PATCH) goes out on a connection that curl would never
-// silently send it on twice: curl repeats a request when a reused connection dies before the first
-// byte of the answer (cpp-stack pitfall 9), so such a repeat is detected and answered as lost.
+// A request other than GET or HEAD is never sent twice. Curl repeats a request when a connection it
+// has used before dies without the first byte of an answer; such a repeat is noticed, stopped and
+// answered as lost. A connection that the peer closed while it was idle is replaced beforehand.
+//
+// An answer without a length whose end is the end of the connection counts as complete, because
+// nobody can tell; whoever parses it will.
 Result<std::unique_ptr<Transport>> make_curl_transport(PosixWorld& world, Endpoint endpoint,
                                                        TransportLimits limits = {});
 
