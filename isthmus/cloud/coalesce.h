@@ -2,7 +2,8 @@
 //
 // Whoever asks for a key while a call for it is under way waits for that call's answer, if the call
 // was sent late enough to tell what the asker wants to know. Calls run in a scope of their own, so
-// an asker that is cancelled leaves alone, and the others still get their answer.
+// an asker that is cancelled leaves alone, and the others still get their answer; the last asker
+// to leave cancels the call.
 #pragma once
 
 #include <functional>
@@ -53,15 +54,17 @@ class Coalescer {
     Signal done = {};
     std::optional<Result<T>> answer = {};
     std::size_t waiting = 0;
+    bool abandoned = false;      // Nobody waits any more: not to be joined.
+    Scope* under_way = nullptr;  // While it is being fetched.
   };
 
-  // Counts one asker; the last one to leave an answered call removes it.
+  // Counts one asker; the last one to leave removes the call, or ends it.
   class Waiting {
    public:
     Waiting(Coalescer& owner, Call& call) : owner_(owner), call_(call) { ++call_.waiting; }
     ~Waiting() {
       --call_.waiting;
-      owner_.remove_if_over(call_);
+      owner_.left(call_);
     }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
@@ -73,7 +76,8 @@ class Coalescer {
 
   Call& join_or_start(Key key, Moment not_before) {
     for (Call& call : calls_) {
-      if (!call.answer && call.sent >= not_before && call.key == key) return call;
+      const bool may_join = !call.answer && !call.abandoned;
+      if (may_join && call.sent >= not_before && call.key == key) return call;
     }
     Call& call = calls_.emplace_back(std::move(key), loop_.now());
     ++in_flight_;
@@ -83,12 +87,27 @@ class Coalescer {
 
   // Answers ok to its scope whatever happened: one failed call must not cancel the others.
   static Task<Result<>> run(Coalescer* self, Call* call) {
-    Result<T> answer = co_await self->fetch_(call->key);
+    Scope& here = co_await current_scope();
+    Scope scope(here);
+    call->under_way = &scope;
+    if (call->abandoned) scope.cancel();
+    Result<T> answer = co_await scope.run(self->fetch_(call->key));
+    call->under_way = nullptr;
     call->answer.emplace(std::move(answer));
     --self->in_flight_;
     call->done.set();
     self->remove_if_over(*call);
     co_return {};
+  }
+
+  void left(Call& call) {
+    if (call.waiting > 0) return;
+    if (!call.answer) {
+      call.abandoned = true;
+      if (call.under_way != nullptr) call.under_way->cancel();
+      return;
+    }
+    remove_if_over(call);
   }
 
   void remove_if_over(Call& call) {

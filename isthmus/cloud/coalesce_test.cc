@@ -81,6 +81,21 @@ TEST_F(coalescer, keeps_the_call_for_others_when_one_asker_is_cancelled) {
   EXPECT_EQ(source.calls, 1);
 }
 
+TEST_F(coalescer, ends_the_call_when_its_last_asker_leaves) {
+  Scope leaver(world.loop);
+  leaver.set_deadline(world.loop.now() + std::chrono::milliseconds(100));
+  leaver.spawn(&coalescer::ask, this, 7, Duration{}, Duration{});
+  leaver.spawn(&coalescer::ask, this, 7, Duration{}, Duration{});
+  ASSERT_TRUE(world.run(join(&leaver)));
+  Scope scope(world.loop);
+  scope.spawn(&coalescer::ask, this, 7, Duration{}, Duration{});
+  ASSERT_TRUE(world.run(join(&scope)));
+  EXPECT_EQ(calls.in_flight(), 0U);
+  EXPECT_EQ(source.calls, 2) << "the abandoned call answers nobody";
+  ASSERT_EQ(answers.size(), 3U);
+  EXPECT_EQ(answers[2]->value, 2);
+}
+
 TEST_F(coalescer, hands_an_error_to_all_askers_and_goes_on) {
   Scope scope(world.loop);
   scope.spawn(&coalescer::ask, this, -1, Duration{}, Duration{});
