@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "isthmus/base/virtual_world.h"
-#include "isthmus/cloud/stack.h"
+#include "isthmus/cloud/guarded_provider.h"
 #include "isthmus/providers/fake/fake_provider.h"
 
 namespace isthmus::cloud {
@@ -107,29 +107,6 @@ TEST_F(guard, leaves_a_cloud_alone_that_loses_every_answer) {
   EXPECT_EQ(guarded->guard().breaker_state(), Breaker::State::open);
 }
 
-TEST_F(guard, takes_an_answer_about_another_machine_for_a_lost_one) {
-  struct Confused final : Provider, Instances {
-    const std::string& name() const override { return word; }
-    const std::string& scheme() const override { return word; }
-    Capabilities capabilities() override { return {.instances = this}; }
-    Task<Result<>> check() override { co_return {}; }
-    Task<Result<Instance>> get(ProviderId) override {
-      co_return Instance{.provider_id = {"fake", "m2"}};
-    }
-    Task<Result<Listing<Instance>>> list(InstanceQuery) override {
-      co_return Listing<Instance>{{Instance{.provider_id = {"fake", "m1"}}, Instance{}},
-                                  Completeness::complete};
-    }
-    std::string word = "fake";
-  } confused;
-  guarded.emplace(confused, limits, world.loop, metrics, log);
-  EXPECT_EQ(get(), Outcome::lost);
-  const auto list = world.run(instances().list({}));
-  ASSERT_TRUE(list);
-  EXPECT_EQ(list->items.size(), 1U);
-  EXPECT_EQ(list->completeness, Completeness::partial);
-}
-
 TEST_F(guard, gives_back_the_permit_of_a_caller_that_is_cancelled) {
   cloud.faults.silent = true;
   for (int i = 0; i < 10; ++i) {
@@ -157,18 +134,6 @@ TEST_F(guard, counts_calls_by_operation_and_outcome) {
         "isthmus_cloud_call_duration_seconds_count", "isthmus_cloud_breaker_state"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
   }
-}
-
-TEST_F(guard, does_not_stand_between_a_reader_and_the_cache) {
-  auto owned = std::make_unique<FakeProvider>();
-  FakeProvider& provider = *owned;
-  provider.add("m1", "node1");
-  Stack stack(std::move(owned), limits, world.loop, metrics, log);
-  ASSERT_TRUE(world.run(stack.instances()->get({"fake", "m1"}, seconds(60))));
-  provider.faults.calls_until_limit = 0;
-  EXPECT_EQ(world.run(stack.instances()->get({"fake", "m2"}, seconds(60))).outcome(),
-            Outcome::busy);
-  EXPECT_TRUE(world.run(stack.instances()->get({"fake", "m1"}, seconds(60))));
 }
 
 }  // namespace

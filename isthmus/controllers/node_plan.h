@@ -14,6 +14,7 @@
 #include "isthmus/cloud/model.h"
 #include "isthmus/controllers/node_addresses.h"
 #include "isthmus/controllers/node_match.h"
+#include "isthmus/controllers/notice.h"
 #include "isthmus/kube/api/node.h"
 #include "isthmus/kube/api/patch.h"
 
@@ -28,15 +29,6 @@ struct NodePlanOptions {
   std::vector<MatchBy> match_order = {MatchBy::system_uuid, MatchBy::name, MatchBy::internal_ip};
   NodeIpFilter node_ip_filter = NodeIpFilter::whole_type;
   bool refresh_labels = true;  // Off: labels are set once, as upstream does.
-};
-
-// One thing to tell people about the Node.
-struct Notice {
-  bool warning = true;
-  std::string reason = {};  // Stable: people filter by it.
-  std::string message = {};
-
-  friend bool operator==(const Notice&, const Notice&) = default;
 };
 
 // Nothing is written.

@@ -181,20 +181,5 @@ TEST_F(infra_provider, gives_up_on_a_list_without_end) {
   EXPECT_EQ(world.run(instances().list({})).outcome(), Outcome::lost);
 }
 
-TEST_F(infra_provider, reads_its_token_again_when_the_file_has_changed) {
-  ASSERT_TRUE(world.run(provider.check()));
-  EXPECT_TRUE(files.write("/token", "n3w", FileMode::owner_only));
-  ASSERT_TRUE(world.run(provider.check()));
-  EXPECT_EQ(server.authorization, "Bearer n3w");
-}
-
-TEST_F(infra_provider, sends_nothing_without_its_token) {
-  EXPECT_TRUE(files.remove("/token"));
-  EXPECT_EQ(world.run(provider.check()).outcome(), Outcome::denied);
-  EXPECT_TRUE(files.write("/token", "\n", FileMode::owner_only));
-  EXPECT_EQ(world.run(provider.check()).outcome(), Outcome::denied);
-  EXPECT_TRUE(server.seen.empty());
-}
-
 }  // namespace
 }  // namespace isthmus::providers::infra

@@ -1,0 +1,245 @@
+#include "isthmus/controllers/node.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "isthmus/controllers/node_labels.h"
+#include "isthmus/kube/checked_patch.h"
+
+namespace isthmus::controllers {
+namespace {
+
+// Attempts within one run: initializing takes two, and each writer that comes in between costs one
+// more. Beyond that the queue's patience is better than ours.
+constexpr int kAttemptsMax = 6;
+
+const std::vector<double>& delay_buckets() {
+  static const std::vector<double> buckets = exponential_buckets(1, 4, 6);  // 1 s to 1024 s.
+  return buckets;
+}
+
+bool keeps_annotation(std::string_view key) {
+  return key == kProvidedNodeIpAnnotation || key == kManagedLabelsAnnotation;
+}
+
+bool is_newcomer(const kube::Node& node) { return node.find_taint(kUninitializedTaint) != nullptr; }
+
+}  // namespace
+
+kube::Projection node_projection() { return {.keeps_annotation = keeps_annotation}; }
+
+bool node_change_matters(const kube::Difference<kube::Node>& difference) {
+  if (!difference.before || !difference.after) return true;
+  const kube::Node& before = *difference.before;
+  const kube::Node& after = *difference.after;
+  const auto same_annotation = [&](std::string_view key) {
+    return before.meta.annotations.find(key) == after.meta.annotations.find(key);
+  };
+  return before.meta.uid != after.meta.uid || before.provider_id != after.provider_id ||
+         is_newcomer(before) != is_newcomer(after) || before.addresses != after.addresses ||
+         before.system_uuid != after.system_uuid || before.meta.labels != after.meta.labels ||
+         !same_annotation(kProvidedNodeIpAnnotation) || !same_annotation(kManagedLabelsAnnotation);
+}
+
+NodeController::NodeController(NodeControllerOptions options, kube::Store<kube::Node>& nodes,
+                               kube::ApiDoor& api, cloud::InstanceCache& machines,
+                               kube::Recorder& recorder, const Clock& clock, Metrics& metrics,
+                               Logger& log)
+    : options_(std::move(options)),
+      nodes_(nodes),
+      api_(api),
+      machines_(machines),
+      clock_(clock),
+      metrics_(metrics),
+      log_(log),
+      teller_(recorder),
+      recorder_(recorder),
+      claims_(nodes),
+      decoder_(node_projection()),
+      taint_removal_delay_(metrics.histogram(
+          "node_controller_cloud_provider_taint_removal_delay_seconds",
+          "From the creation of a Node to the removal of its taint.", delay_buckets())),
+      initial_sync_delay_(metrics.histogram(
+          "node_controller_initial_node_sync_delay_seconds",
+          "From the creation of a Node to the end of its initialization.", delay_buckets())) {}
+
+Task<Result<kube::Action>> NodeController::reconcile(kube::ObjectKey key) {
+  // An object that cannot be read is left alone until it can be; it is not gone.
+  if (nodes_.unreadable(key)) co_return kube::Action::done();
+  NodePtr node = nodes_.find(key);
+  for (int attempts = 0; node && attempts < kAttemptsMax; ++attempts) {
+    const Result<Step> step = co_await attempt(node);
+    if (!step) co_return std::unexpected(step.error());
+    if (const auto* finished = std::get_if<Finished>(&*step)) co_return finished->action;
+    node = std::get<LookAgain>(*step).node;
+  }
+  if (node) co_return fail(Outcome::conflict, "others keep changing this Node");
+  claims_.release(key);
+  teller_.forget(key);
+  co_return kube::Action::done();
+}
+
+Task<Result<NodeController::Step>> NodeController::attempt(NodePtr node) {
+  Result<Evidence> evidence = co_await ask(node);
+  if (!evidence) co_return cloud_failed(*node, std::move(evidence.error()));
+  for (const cloud::Instance& machine : evidence->machines) {
+    const std::string id = to_string(machine.provider_id);
+    if (auto holder = claims_.holder(id, node->meta.key)) evidence->held_by.emplace(id, *holder);
+  }
+
+  NodePlan plan = plan_node(*node, *evidence, options_.plan);
+  log_.debug("planned", {{"node", node->meta.key.name}, {"plan", describe(plan)}});
+  if (auto* act = std::get_if<Initialize>(&plan.what)) {
+    teller_.tell(kube::reference_to(*node), plan.notices);
+    Result<Step> step = co_await initialize(node, std::move(*act));
+    co_return step;
+  }
+  claims_.release(node->meta.key);
+  if (const auto* refusal = std::get_if<Refuse>(&plan.what)) {
+    plan.notices.push_back({true, std::string(refusal->reason), refusal->message});
+    teller_.tell(kube::reference_to(*node), plan.notices);
+    co_return refuse(*refusal);
+  }
+  teller_.tell(kube::reference_to(*node), plan.notices);
+  if (auto* act = std::get_if<Refresh>(&plan.what)) {
+    Result<Step> step = co_await refresh(node, std::move(*act));
+    co_return step;
+  }
+  count("unchanged", "");
+  // Somebody else's Node, or one that never asked, only becomes interesting by a change of its own.
+  const bool ours = !std::holds_alternative<AskNothing>(question_for(*node, options_.plan));
+  co_return Finished{ours ? next_refresh() : kube::Action::done()};
+}
+
+Task<Result<Evidence>> NodeController::ask(NodePtr node) {
+  const Duration age_max = is_newcomer(*node) ? options_.newcomer_age_max : options_.member_age_max;
+  const Question question = question_for(*node, options_.plan);
+  Evidence evidence;
+  if (const auto* id = std::get_if<cloud::ProviderId>(&question)) {
+    Result<cloud::Instance> found = co_await machines_.get(*id, age_max);
+    if (found) {
+      evidence.machines.push_back(*std::move(found));
+    } else if (found.outcome() != Outcome::absent) {
+      co_return std::unexpected(std::move(found.error()));
+    }
+  } else if (const auto* query = std::get_if<cloud::InstanceQuery>(&question)) {
+    auto found = CO_TRY(co_await machines_.list(*query, age_max));
+    evidence.machines = std::move(found.items);
+    evidence.completeness = found.completeness;
+  }
+  co_return evidence;
+}
+
+// Cut off between the two patches, the Node shows its addresses and keeps the taint.
+Task<Result<NodeController::Step>> NodeController::initialize(NodePtr node, Initialize act) {
+  claims_.claim(act.provider_id, node->meta.key);
+  if (act.addresses) {
+    const kube::Patch addresses =
+        kube::node_addresses_patch(kube::unchanged(node->meta), *act.addresses);
+    Patched patched = CO_TRY(co_await patch(node, "status", addresses));
+    co_return LookAgain{std::move(patched.node)};
+  }
+  std::optional<kube::Patch> change = kube::node_patch(*node, act.change);
+  ISTHMUS_ASSERT(change, "a Node is initialized that has no taint");
+  Patched patched = CO_TRY(co_await patch(node, "", *std::move(change)));
+  if (!patched.done) co_return LookAgain{std::move(patched.node)};
+
+  count("initialized", "");
+  log_.info("node initialized", {{"node", node->meta.key.name}, {"providerID", act.provider_id}});
+  if (node->meta.creation_time > WallTime{}) {
+    const Duration delay = std::max(clock_.wall_now() - node->meta.creation_time, Duration::zero());
+    taint_removal_delay_.observe(delay);
+    initial_sync_delay_.observe(delay);
+  }
+  recorder_.normal(kube::reference_to(*node), "Synced", "Node synced successfully");
+  co_return Finished{next_refresh()};
+}
+
+Task<Result<NodeController::Step>> NodeController::refresh(NodePtr node, Refresh act) {
+  if (act.addresses) {
+    const kube::Patch addresses =
+        kube::node_addresses_patch(kube::unchanged(node->meta), *act.addresses);
+    Patched patched = CO_TRY(co_await patch(node, "status", addresses));
+    if (!patched.done || !act.change.empty()) co_return LookAgain{std::move(patched.node)};
+  } else if (std::optional<kube::Patch> change = kube::node_patch(*node, act.change)) {
+    Patched patched = CO_TRY(co_await patch(node, "", *std::move(change)));
+    if (!patched.done) co_return LookAgain{std::move(patched.node)};
+  }
+  count("refreshed", "");
+  log_.info("node refreshed", {{"node", node->meta.key.name}});
+  co_return Finished{next_refresh()};
+}
+
+Result<NodeController::Step> NodeController::refuse(const Refuse& refusal) {
+  count("refused", refusal.cause);
+  // The outcome is for the queue: absent backs off, invalid waits for a change.
+  return fail(refusal.retry == Retry::later ? Outcome::absent : Outcome::invalid, refusal.message);
+}
+
+Result<NodeController::Step> NodeController::cloud_failed(const kube::Node& node, Error error) {
+  if (error.outcome == Outcome::cancelled) return std::unexpected(std::move(error));
+  const std::string cause = fmt::format("cloud_{}", to_string(error.outcome));
+  count("error", cause);
+  if (is_newcomer(node)) {
+    // Not told about members: an outage of the cloud would be told a thousand times.
+    teller_.tell(kube::reference_to(node),
+                 {{true, "FailedToInitialize",
+                   fmt::format("the cloud cannot be asked about its machine: {}: {}",
+                               to_string(error.outcome), error.message),
+                   cause}});
+  }
+  const bool refused = error.outcome == Outcome::denied || error.outcome == Outcome::invalid ||
+                       error.outcome == Outcome::unsupported;
+  if (!refused) return fail("asking the cloud", std::move(error));
+  log_.warning("the cloud refuses to tell", {{"node", node.meta.key.name}, {"why", error}});
+  return Finished{kube::Action::again_after(options_.refused_again_after)};
+}
+
+Task<Result<NodeController::Patched>> NodeController::patch(NodePtr node, std::string subresource,
+                                                            kube::Patch patch) {
+  kube::PatchRequest request{kube::name_of(*node), std::move(subresource), std::move(patch)};
+  Result<std::string> answer = co_await kube::checked_patch(api_, std::move(request));
+  if (answer.outcome() == Outcome::absent) co_return Patched{false, nullptr};
+  if (answer.outcome() == Outcome::conflict) {
+    count("conflict", "");
+    NodePtr live = CO_TRY(co_await read_live(kube::name_of(*node)));
+    co_return Patched{false, std::move(live)};
+  }
+  if (!answer) co_return std::unexpected(write_failed(*node, std::move(answer.error())));
+  kube::Node patched = CO_TRY(decoder_.object<kube::Node>(*answer));
+  co_return Patched{true, std::make_shared<const kube::Node>(std::move(patched))};
+}
+
+Task<Result<NodeController::NodePtr>> NodeController::read_live(kube::ObjectName name) {
+  Result<std::string> answer = co_await api_.get(std::move(name));
+  if (answer.outcome() == Outcome::absent) co_return nullptr;
+  if (!answer) co_return std::unexpected(std::move(answer.error()));
+  kube::Node live = CO_TRY(decoder_.object<kube::Node>(*answer));
+  co_return std::make_shared<const kube::Node>(std::move(live));
+}
+
+Error NodeController::write_failed(const kube::Node& node, Error error) {
+  const std::string cause = fmt::format("api_{}", to_string(error.outcome));
+  count("error", cause);
+  // Only what the API server has said for good: of anything else the next run will tell.
+  if (error.outcome == Outcome::invalid || error.outcome == Outcome::denied) {
+    teller_.tell(kube::reference_to(node),
+                 {{true, is_newcomer(node) ? "FailedToInitialize" : "FailedToRefresh",
+                   "the API server refuses the change: " + error.message, cause}});
+  }
+  return error;
+}
+
+void NodeController::count(std::string_view result, std::string_view cause) {
+  metrics_
+      .counter("isthmus_node_syncs_total", "Runs of the node controller by what came of them.",
+               {{"result", std::string(result)}, {"cause", std::string(cause)}})
+      .add();
+}
+
+}  // namespace isthmus::controllers
