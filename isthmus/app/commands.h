@@ -1,0 +1,21 @@
+// The subcommands. Each takes the arguments behind its name, runs to its end and answers with an
+// exit code of lifecycle.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isthmus/app/run_setup.h"
+
+namespace isthmus::app {
+
+// The cloud controller manager.
+int run_command(const std::vector<std::string>& arguments, const Environment& environment);
+
+// The infrastructure backend.
+int infra_command(const std::vector<std::string>& arguments, const Environment& environment);
+
+// Prints the version.
+int version_command(const std::vector<std::string>& arguments, const Environment& environment);
+
+}  // namespace isthmus::app
