@@ -43,7 +43,7 @@ programs: setup
 	@tests/apiserver/build >/dev/null
 
 unit: build
-	@ctest --preset $(PRESET) -j $(JOBS)
+	@ctest --preset $(PRESET) -j $(JOBS) --label-exclude real
 
 test: unit e2e
 	@if [ "$$(id -u)" = 0 ]; then \
@@ -57,6 +57,7 @@ test: unit e2e
 e2e: build programs
 	@for round in $$(seq $(REPEAT)); do \
 	  [ $(REPEAT) = 1 ] || echo "e2e: round $$round of $(REPEAT)"; \
+	  $(if $(TESTS),,ctest --preset $(PRESET) --label-regex real --no-tests=error;) \
 	  $(pytest) tests/e2e $(if $(TESTS),-k "$(TESTS)"); \
 	done
 	@[ $(REPEAT) = 1 ] || echo "e2e: passed $(REPEAT) times of $(REPEAT)"
