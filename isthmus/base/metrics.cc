@@ -61,6 +61,9 @@ struct Metrics::Registry {
 };
 
 void Counter::add(double amount) { counter_.Increment(amount); }
+void Counter::raise_to(double total) {
+  if (total > value()) add(total - value());
+}
 double Counter::value() const { return counter_.Value(); }
 
 void Gauge::set(double value) { gauge_.Set(value); }

@@ -31,6 +31,10 @@ class Counter {
  public:
   explicit Counter(prometheus::Counter& counter) : counter_(counter) {}
   void add(double amount = 1);
+
+  // Catches up with a total that is kept elsewhere (by the kernel, say); a lower one is ignored.
+  void raise_to(double total);
+
   double value() const;
 
  private:

@@ -73,6 +73,16 @@ TEST(metrics, gauges_can_be_computed_when_asked_for) {
   EXPECT_THAT(metrics.text(), HasSubstr("age_seconds 2\n")) << "nobody computes it any more";
 }
 
+TEST(metrics, a_counter_can_follow_a_total_kept_elsewhere) {
+  Metrics metrics;
+  Counter& seconds = metrics.counter("cpu_seconds_total", "CPU");
+  seconds.raise_to(1.5);
+  seconds.raise_to(1.25);
+  EXPECT_EQ(seconds.value(), 1.5);
+  seconds.raise_to(2);
+  EXPECT_EQ(seconds.value(), 2);
+}
+
 TEST(metrics, labels_from_outside_cannot_grow_without_end) {
   Metrics metrics;
   for (std::size_t i = 0; i < Metrics::kSeriesMax + 5; ++i) {
