@@ -39,8 +39,9 @@ class ResponseWriter {
   virtual Task<Result<>> chunk(std::string bytes) = 0;
   virtual Task<Result<>> finish() = 0;
 
-  // Answers (with lost) when the client has closed its connection: a handler that only waits for
-  // events awaits this beside them, else it never notices.
+  // Answers lost when the client has closed its connection, and cancelled when the server begins to
+  // stop: a handler that only waits for events awaits this beside them, else it never notices
+  // either. One at a time.
   virtual Task<Result<>> closed() = 0;
 };
 
