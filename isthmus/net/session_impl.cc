@@ -11,10 +11,14 @@
 namespace isthmus::net {
 namespace {
 
-// How long, and for how much, we listen to a client after our last word. Closing while its bytes
-// are still arriving would destroy the answer in its hands (RFC 9112 section 9.6).
+// How long, and for how much, we listen to a client whose request we have not read to its end.
+// Closing while its bytes are still arriving would destroy the answer in its hands (RFC 9112
+// section 9.6).
 constexpr Duration kLingerTime = std::chrono::seconds(1);
 constexpr std::size_t kLingerBytes = 1024 * 1024;
+
+// For the peer's part in closing a TLS connection, which many leave out.
+constexpr Duration kShutDownTime = std::chrono::milliseconds(100);
 
 constexpr Duration kHandshakeTime = std::chrono::seconds(10);
 
@@ -32,7 +36,8 @@ class Session {
   Task<Result<>> run() {
     CO_TRY(co_await with_timeout(kHandshakeTime, connection_.handshake()));
     for (bool again = true; again;) again = CO_TRY(co_await serve_one());
-    CO_TRY(co_await with_timeout(kLingerTime, linger()));
+    const Result<> ignored = co_await with_timeout(kShutDownTime, connection_.shut_down());
+    if (was_refused_) CO_TRY(co_await with_timeout(kLingerTime, linger()));
     co_return Result<>{};
   }
 
@@ -43,6 +48,7 @@ class Session {
     RequestReader reader(host_.limits);
     const std::optional<Refusal> refused = CO_TRY(co_await read_request(reader));
     if (refused) {
+      was_refused_ = true;
       ConnectionWriter writer(host_, connection_, {.keep_alive = false});
       CO_TRY(co_await writer.respond(plain_text(refused->status, refused->why)));
       co_return false;
@@ -111,7 +117,6 @@ class Session {
   }
 
   Task<Result<>> linger() {
-    CO_TRY(co_await connection_.shut_down());
     for (std::size_t bytes = 0; bytes < kLingerBytes;) {
       connection_.input.clear();
       bytes += CO_TRY(co_await connection_.read());
@@ -123,6 +128,7 @@ class Session {
   Connection& connection_;
   const Peer peer_;
   bool is_first_ = true;
+  bool was_refused_ = false;
 };
 
 }  // namespace
