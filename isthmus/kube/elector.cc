@@ -92,11 +92,22 @@ Task<Result<>> Elector::acquire() {
     if (took) {
       CO_TRY(co_await wait_for_chance());
     } else {
-      log_.debug("lease not acquired", {{"error", took.error()}});
+      tell_failure(took.error());
       is_current_ = false;
       CO_TRY(co_await pause());
     }
   }
+}
+
+// Once per kind, since it is tried again every few seconds: a wrong token must be seen in the log,
+// and an API server that is away all night must not fill it. Losing a race is no failure.
+void Elector::tell_failure(const Error& error) {
+  if (error.outcome == Outcome::conflict || error.outcome == told_failure_) {
+    log_.debug("lease not acquired", {{"error", error}});
+    return;
+  }
+  told_failure_ = error.outcome;
+  log_.warning("lease not acquired", {{"error", error}});
 }
 
 // The only place where chance comes in: those who failed together must not come back together.
@@ -246,6 +257,7 @@ Task<Result<>> Elector::lead_and_end(Leader& leader, Scope& term) {
 
 // Counts from the sending: the server may have stored the renewal at once and answered late.
 void Elector::begin_term(Moment sent, Lease lease) {
+  told_failure_.reset();
   life_.set_until(sent + options_.renew_deadline);
   seen_ = std::move(lease);
   master_status_.set(1);

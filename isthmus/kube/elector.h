@@ -92,6 +92,7 @@ class Elector {
   Task<Result<>> follow(std::unique_ptr<WatchStream> stream);
   Task<Result<bool>> next_news(WatchStream& stream);
   Task<Result<>> pause();
+  void tell_failure(const Error& error);
 
   // From leader to whatever follows.
   Task<Result<>> renew_until_lost();
@@ -123,6 +124,7 @@ class Elector {
   bool is_current_ = false;  // Nothing speaks against seen_ being the live record.
   bool may_watch_ = true;
   bool is_lost_ = false;
+  std::optional<Outcome> told_failure_;  // What the log last said about a failed attempt.
   std::optional<Result<>> lead_answer_;
 };
 
