@@ -110,7 +110,8 @@ Task<Result<NodeController::Step>> NodeController::attempt(NodePtr node) {
     Result<Step> step = co_await refresh(node, std::move(*act));
     co_return step;
   }
-  count("unchanged", "");
+  const std::string_view cause = std::get<Leave>(plan.what).cause;
+  count(cause.empty() ? "unchanged" : "left", cause);
   // Somebody else's Node, or one that never asked, only becomes interesting by a change of its own.
   const bool ours = !std::holds_alternative<AskNothing>(question_for(*node, options_.plan));
   co_return Finished{ours ? next_refresh() : kube::Action::done()};
@@ -183,18 +184,18 @@ Result<NodeController::Step> NodeController::refuse(const Refuse& refusal) {
 
 Result<NodeController::Step> NodeController::cloud_failed(const kube::Node& node, Error error) {
   if (error.outcome == Outcome::cancelled) return std::unexpected(std::move(error));
-  const std::string cause = fmt::format("cloud_{}", to_string(error.outcome));
-  count("error", cause);
+  count("error", fmt::format("cloud_{}", to_string(error.outcome)));
+  const bool refused = error.outcome == Outcome::denied || error.outcome == Outcome::invalid ||
+                       error.outcome == Outcome::unsupported;
   if (is_newcomer(node)) {
-    // Not told about members: an outage of the cloud would be told a thousand times.
+    // Not told about members: an outage of the cloud would be told a thousand times. An outage is
+    // one story, although its calls may be lost, late or not sent in turns.
     teller_.tell(kube::reference_to(node),
                  {{true, "FailedToInitialize",
                    fmt::format("the cloud cannot be asked about its machine: {}: {}",
                                to_string(error.outcome), error.message),
-                   cause}});
+                   refused ? "cloud refuses" : "cloud is out"}});
   }
-  const bool refused = error.outcome == Outcome::denied || error.outcome == Outcome::invalid ||
-                       error.outcome == Outcome::unsupported;
   if (!refused) return fail("asking the cloud", std::move(error));
   log_.warning("the cloud refuses to tell", {{"node", node.meta.key.name}, {"why", error}});
   return Finished{kube::Action::again_after(options_.refused_again_after)};
@@ -226,6 +227,8 @@ Task<Result<NodeController::NodePtr>> NodeController::read_live(kube::ObjectName
 Error NodeController::write_failed(const kube::Node& node, Error error) {
   const std::string cause = fmt::format("api_{}", to_string(error.outcome));
   count("error", cause);
+  const bool effect_unknown = error.outcome == Outcome::lost || is_our_own(error.outcome);
+  if (!effect_unknown) claims_.release(node.meta.key);
   // Only what the API server has said for good: of anything else the next run will tell.
   if (error.outcome == Outcome::invalid || error.outcome == Outcome::denied) {
     teller_.tell(kube::reference_to(node),

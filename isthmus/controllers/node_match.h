@@ -49,6 +49,9 @@ using Match = std::variant<cloud::Instance, NoMatch>;
 // the order by which any machine matches decides, and it must be exactly one. Either way
 // the machine must be present (a retired one is gone, an unknown one is not vouched for), must not
 // be another Node's, and, if system UUIDs count, must not have a different one.
+//
+// A partial list is good enough for a match: that a namesake hides in the part which is missing
+// takes two mistakes at once, and refusing would keep new Nodes out for as long as one zone is out.
 Match match_machine(const kube::Node& node, const Evidence& evidence,
                     const std::vector<MatchBy>& order);
 

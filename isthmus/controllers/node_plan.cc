@@ -86,7 +86,7 @@ NodePlan plan_member(const kube::Node& node, const Evidence& evidence,
                      const NodePlanOptions& options) {
   const Match match = match_machine(node, evidence, options.match_order);
   if (const auto* none = std::get_if<NoMatch>(&match)) {
-    return leave(none->message, {{true, "FailedToRefresh", none->message}});
+    return {Leave{none->message, none->cause}, {{true, "FailedToRefresh", none->message}}};
   }
   const cloud::Instance& machine = std::get<cloud::Instance>(match);
   NodePlan plan;

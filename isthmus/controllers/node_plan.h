@@ -34,6 +34,7 @@ struct NodePlanOptions {
 // Nothing is written.
 struct Leave {
   std::string why;
+  std::string_view cause = {};  // A word for metrics, when it is left because of its machine.
 };
 
 // A new Node becomes a member: first the addresses, then everything else in one patch.

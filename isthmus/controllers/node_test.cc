@@ -176,6 +176,9 @@ TEST_F(node_controller, tells_once_that_the_cloud_is_out_and_again_when_that_cha
   pass(10min);
   EXPECT_EQ(events.lines.size(), 1U);
   EXPECT_EQ(events.count("Warning FailedToInitialize node1: the cloud cannot be asked"), 1U);
+  cloud.faults.error = Error{Outcome::busy, "slow down"};
+  pass(10min);
+  EXPECT_EQ(events.lines.size(), 1U);
   cloud.faults.error = Error{Outcome::denied, "who are you"};
   pass(10min);
   EXPECT_EQ(events.lines.size(), 2U);
@@ -224,6 +227,20 @@ TEST_F(node_controller, says_what_the_api_server_has_against_a_change) {
   pass(1s);
   EXPECT_EQ(events.count("FailedToInitialize node1: the API server refuses the change: cannot"),
             1U);
+}
+
+TEST_F(node_controller, frees_a_machine_that_the_api_server_did_not_let_it_give_away) {
+  cloud::Instance& machine =
+      cloud.add("1", "node1", {{cloud::AddressType::internal_ip, "10.0.0.1"}});
+  machine.names.push_back("node2");
+  register_node("node1");
+  api.inject({.verb = Verb::patch, .error = {Outcome::invalid, "no"}, .times = 1});
+  start();
+  pass(1s);
+  register_node("node2");
+  pass(1s);
+  EXPECT_TRUE(tainted("node1"));
+  EXPECT_FALSE(tainted("node2"));
 }
 
 TEST_F(node_controller, finishes_what_was_done_though_its_answer_was_lost) {
