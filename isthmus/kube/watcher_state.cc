@@ -142,7 +142,13 @@ Step from_following(const Following& state, const Input& input, Moment now) {
           },
           [&](const Broken& broken) -> Step { return resume(state, now, broken.error.message); },
           [&](const Ended&) -> Step { return resume(state, now, {}); },
-          [&](const Silent&) -> Step { return resume(state, now, "nothing came for too long"); },
+          // A server that was set back to an older state accepts a version of its lost future and
+          // stays silent, bookmarks included; only a list tells us (measured on 1.37).
+          [&](const Silent&) -> Step {
+            constexpr std::string_view kWhy = "nothing came for too long";
+            if (state.news) return resume(state, now, std::string(kWhy));
+            return {.next = Opening{state.version}, .why = std::string(kWhy)};
+          },
           [](const auto&) -> Step { impossible(); },
       },
       input);

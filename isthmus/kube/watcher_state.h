@@ -1,14 +1,12 @@
 // The states of a watcher and what leads from one to the next, without any IO.
 //
-//            accepted           the end of the initial objects
-//   Opening ----------> Collecting ----------> Following  <--+
-//      |  too old, ended |                        |  ended,  |  accepted
-//      |  <--------------+                        |  silent  |
-//      |                 | silent, refused        v          |
-//      +-------------> Paging ------------->  Connecting ----+
-//       not understood         last page          |
-//      ^                                          |
-//      +------------------------------------------+  version gone (410)
+//   Opening     accepted: Collecting            the server cannot stream lists: Paging
+//   Collecting  end of the objects: Following   ended, cut: Opening     too slow, silent: Paging
+//   Paging      last page: Connecting           page forgotten: from the first page
+//   Connecting  accepted: Following             version gone (410): Opening
+//   Following   ended, cut: Connecting          version gone, refused, garbled: Opening
+//
+// Whatever else goes wrong is tried again in the same state after a pause.
 #pragma once
 
 #include <cstdint>

@@ -107,11 +107,15 @@ TEST(watcher_state, applies_changes_and_remembers_the_version_of_each_and_of_boo
   EXPECT_EQ(told(state, Marked{"7", false}), "following(7) none");
 }
 
-TEST(watcher_state, resumes_from_the_last_version_after_an_end_a_cut_or_silence) {
+TEST(watcher_state, resumes_from_the_last_version_after_an_end_or_a_cut) {
   const Following state{"5", kNow - 1min, false};
   EXPECT_EQ(told(state, Ended{}), "connecting(5) none");
   EXPECT_EQ(told(state, Broken{error(Outcome::lost)}), "connecting(5) none");
-  EXPECT_EQ(told(state, Silent{}), "connecting(5) none");
+}
+
+TEST(watcher_state, resumes_a_watch_that_went_silent_and_relists_if_it_never_spoke) {
+  EXPECT_EQ(told(Following{"5", kNow - 1min, true}, Silent{}), "connecting(5) none");
+  EXPECT_EQ(told(Following{"5", kNow - 1min, false}, Silent{}), "opening(5) none");
 }
 
 TEST(watcher_state, counts_a_watch_that_ends_within_a_second_without_news_as_an_error) {

@@ -158,15 +158,20 @@ TEST_F(WatcherTest, relists_after_gone_inside_the_stream) {
   EXPECT_TRUE(log.mentions("watch interrupted"));
 }
 
-TEST_F(WatcherTest, starts_over_when_the_server_was_set_back_to_an_older_state) {
+TEST_F(WatcherTest, starts_over_when_the_servers_store_was_restored_from_a_backup) {
   put("a");
+  put("b");
   run(2s);
-  // The version we know is not there yet: a restored backup, or a server that lags.
-  api.inject({.verb = Verb::watch, .error = {Outcome::conflict, "Too large"}, .times = 2});
+  api.restore_backup();
+  put("b");
   api.break_watches();
-  run(10s);
-  EXPECT_EQ(watcher.state(), "following");
-  EXPECT_EQ(watches(), 4u) << "from the version, not older than it, and then without a floor";
+  run(89s);
+  EXPECT_EQ(names(), "a b ") << "a watch from the lost future is accepted, and silent";
+  run(5s);
+  EXPECT_EQ(names(), "b ");
+  put("c");
+  run(1s);
+  EXPECT_EQ(names(), "b c ");
 }
 
 TEST_F(WatcherTest, resumes_after_busy_inside_the_stream_without_a_list) {

@@ -33,6 +33,12 @@ std::string event_line(std::string_view type, const json::object& object) {
   return compact_json(json::object{{"type", type}, {"object", object}});
 }
 
+constexpr const char* kTooLarge =
+    R"({"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},)"
+    R"("status":"Failure","message":"Timeout: Too large resource version","reason":"Timeout",)"
+    R"("details":{"causes":[{"reason":"ResourceVersionTooLarge"}],"retryAfterSeconds":1},)"
+    R"("code":504}})";
+
 ObjectKey key_in(const json::object& object) {
   return {text_at(object, "/metadata/namespace"), text_at(object, "/metadata/name")};
 }
@@ -63,8 +69,9 @@ class FakeApi::Stream final : public WatchStream, public ListNode {
     co_return line;
   }
 
+  // A watch from a version that is not there yet hears nothing until it is.
   bool sees(const ResourceType& resource, const ObjectKey& key) const {
-    if (resource.plural != request_.resource.plural) return false;
+    if (resource.plural != request_.resource.plural || api_.version_ <= from()) return false;
     return request_.only.name.empty() || request_.only == key;
   }
   void say(std::string line) {
@@ -78,6 +85,9 @@ class FakeApi::Stream final : public WatchStream, public ListNode {
     something_.set();
   }
   const WatchRequest& request() const { return request_; }
+  std::uint64_t from() const {
+    return request_.resource_version.empty() ? 0 : std::stoull(request_.resource_version);
+  }
 
  private:
   Task<Result<>> wait() {
@@ -184,8 +194,14 @@ std::string FakeApi::bookmark_line(const ResourceType& resource, bool initial_en
 }
 
 void FakeApi::bookmark() {
-  each_stream(
-      [this](Stream& stream) { stream.say(bookmark_line(stream.request().resource, false)); });
+  each_stream([this](Stream& stream) {
+    if (version_ >= stream.from()) stream.say(bookmark_line(stream.request().resource, false));
+  });
+}
+void FakeApi::restore_backup() {
+  objects_.clear();
+  past_.clear();
+  version_ = oldest_ = 10;
 }
 void FakeApi::end_watches() {
   each_stream([](Stream& stream) { stream.end(Stream::End::orderly); });
@@ -302,16 +318,18 @@ Task<Result<std::unique_ptr<WatchStream>>> FakeApi::watch(WatchRequest request) 
   if (request.send_initial_events && !can_stream_lists) {
     co_return fail(Outcome::invalid, "sendInitialEvents is forbidden for watch");
   }
-  const std::uint64_t from =
-      request.resource_version.empty() ? 0 : std::stoull(request.resource_version);
-  if (from > version_) co_return fail(Outcome::conflict, "Too large resource version");
+  auto stream = std::make_unique<Stream>(*this, request);
+  const std::uint64_t from = stream->from();
   if (!request.send_initial_events && from < oldest_) {
     co_return fail(Outcome::conflict, "too old resource version");
   }
-  auto stream = std::make_unique<Stream>(*this, request);
-  if (request.send_initial_events) {
+  if (request.send_initial_events && from > version_) {
+    stream->say(kTooLarge);
+    stream->end(Stream::End::orderly);
+  } else if (request.send_initial_events) {
     for (const auto& [key, object] : objects_[std::string(request.resource.plural)]) {
-      if (stream->sees(request.resource, key)) stream->say(event_line("ADDED", object));
+      const bool is_seen = request.only.name.empty() || request.only == key;
+      if (is_seen) stream->say(event_line("ADDED", object));
     }
     if (!withholds_initial_end) stream->say(bookmark_line(request.resource, true));
   } else {

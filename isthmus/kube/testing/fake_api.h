@@ -75,6 +75,9 @@ class FakeApi final : public ApiDoor {
 
   // Forgets the past: versions before the current one are gone (410).
   void compact() { oldest_ = version_; }
+
+  // Its store is replaced by a backup without anything that a test put there; versions go back.
+  void restore_backup();
   std::string version() const { return std::to_string(version_); }
 
   // How many calls have arrived.
