@@ -1,0 +1,76 @@
+// The infrastructure API over HTTP: every request of openapi.yaml, from values to values.
+//
+// A request gets an id (its own X-Request-Id where that is sane), which its answer, its problem and
+// the log of what it changed carry. Who may do what is decided here, before anything is read.
+#pragma once
+
+#include <string>
+
+#include "isthmus/base/clock.h"
+#include "isthmus/base/log.h"
+#include "isthmus/base/metrics.h"
+#include "isthmus/base/random.h"
+#include "isthmus/base/task.h"
+#include "isthmus/infra/access.h"
+#include "isthmus/infra/instances.h"
+#include "isthmus/infra/inventory_file.h"
+#include "isthmus/infra/routes.h"
+#include "isthmus/infra/watch_stream.h"
+#include "isthmus/net/http_server.h"
+
+namespace isthmus::infra {
+
+class HttpApi final : public net::HttpHandler {
+ public:
+  // All of it outlives the handler.
+  struct Parts {
+    Store& store;
+    Instances& instances;
+    const Access& access;
+    const InventoryFile* inventory;  // nullptr where there is none.
+    const Clock& clock;
+    Random& random;
+    Metrics& metrics;
+    Logger& log;
+    std::string version;  // Of the program, for people.
+  };
+  explicit HttpApi(Parts parts);
+
+  Task<Result<>> serve(net::Request request, net::Peer peer, net::ResponseWriter& writer) override;
+
+ private:
+  // One request on its way.
+  struct Exchange {
+    std::string id;
+    net::Request request;
+    net::Target target;
+    Route route;
+    Caller caller;
+    bool is_local = false;
+  };
+
+  // What becomes of a request before its operation: the exchange, or the answer that ends it.
+  std::expected<Exchange, net::Response> admit(net::Request request, const net::Peer& peer,
+                                               std::string id) const;
+  Task<net::Response> answer(const Exchange& exchange);
+  Task<net::Response> list(const Exchange& exchange);
+  Task<net::Response> get(const Exchange& exchange);
+  Task<net::Response> put(const Exchange& exchange);
+  Task<net::Response> retire(const Exchange& exchange);
+  Task<net::Response> readyz(const Exchange& exchange);
+  Task<Result<>> watch(Exchange exchange, bool on_unix_socket, net::ResponseWriter& writer);
+  Task<Result<>> send(net::Response response, std::string id, net::ResponseWriter& writer);
+
+  net::Response server_info() const;
+  net::Response failed(const Exchange& exchange, const Error& error) const;
+  net::Response written(const Exchange& exchange, const InstancePlan& plan) const;
+  std::string request_id(const net::Request& request);
+  void count(std::string_view operation, int status, Moment started);
+  void refresh_gauges();
+
+  Parts parts_;
+  WatchStream watch_stream_;
+  Metrics::OnCollect on_collect_;
+};
+
+}  // namespace isthmus::infra

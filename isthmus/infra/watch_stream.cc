@@ -1,0 +1,135 @@
+#include "isthmus/infra/watch_stream.h"
+
+#include <utility>
+
+#include "isthmus/base/scope.h"
+#include "isthmus/infra/responses.h"
+
+namespace isthmus::infra {
+namespace {
+
+using api::WatchEvent;
+
+// Taken from the store and written to the client at once: some 250 KB.
+constexpr std::size_t kChangesMax = 500;
+
+WatchEvent bookmark(Revision revision) {
+  return {WatchEvent::Type::bookmark, revision, std::nullopt, std::nullopt};
+}
+
+WatchEvent farewell(Revision revision, api::Problem problem) {
+  return {WatchEvent::Type::problem, revision, std::nullopt, std::move(problem)};
+}
+
+// Counts an open watch for as long as it lives.
+class Opened {
+ public:
+  Opened(std::size_t& count, Gauge& gauge) : count_(count), gauge_(gauge) { show(+1); }
+  ~Opened() { show(-1); }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+
+ private:
+  void show(int change) {
+    count_ += static_cast<std::size_t>(change);
+    gauge_.set(static_cast<double>(count_));
+  }
+
+  std::size_t& count_;
+  Gauge& gauge_;
+};
+
+Task<Result<>> wait_until_closed(net::ResponseWriter& writer) {
+  Result<> closed = co_await writer.closed();
+  co_return closed;
+}
+
+// The pump's way to end its sibling, who waits for the client to leave.
+std::unexpected<Error> said_everything() {
+  return fail(Outcome::absent, "the watch has nothing more to say");
+}
+
+}  // namespace
+
+Result<std::vector<WatchEvent>> events_of(const Changes& changes, Revision before,
+                                          const Instances& instances) {
+  std::vector<WatchEvent> events;
+  Revision done = before;
+  for (std::size_t i = 0; i < changes.changes.size(); ++i) {
+    const Change& change = changes.changes[i];
+    bool last =
+        i + 1 == changes.changes.size() || changes.changes[i + 1].revision != change.revision;
+    if (last) done = change.revision;
+    if (!change.value) continue;  // We never delete a record.
+    InstanceRecord record = TRY(decode_record(*change.value, change.revision));
+    auto type = record.is_retired() ? WatchEvent::Type::removed : WatchEvent::Type::changed;
+    events.push_back({type, done, instances.shown(record), std::nullopt});
+  }
+  return events;
+}
+
+WatchStream::WatchStream(Store& store, Instances& instances, Metrics& metrics)
+    : store_(store),
+      instances_(instances),
+      watches_(metrics.gauge("infra_watches", "Open watches.")),
+      events_(metrics.counter("infra_watch_events_total", "Events sent to watches.")) {}
+
+Task<Result<>> WatchStream::check(Revision from) {
+  Range range{.prefix = std::string(kInstancePrefix), .limit = 1, .at = from};
+  CO_TRY(co_await store_.read(std::move(range)));
+  co_return Result<>{};
+}
+
+Task<Result<>> WatchStream::pump(Revision from, std::function<bool()> allowed,
+                                 net::ResponseWriter& writer) {
+  Scope& scope = co_await current_scope();
+  Revision done = from;
+  while (true) {
+    Result<Changes> changes = co_await with_timeout(
+        kBookmarkPeriod, store_.watch(std::string(kInstancePrefix), done, kChangesMax));
+    if (scope.is_cancelled()) co_return fail(scope.reason(), "the watch was ended");
+    std::vector<WatchEvent> events;
+    const Revision before = done;
+    if (changes) {
+      Result<std::vector<WatchEvent>> read = events_of(*changes, before, instances_);
+      if (read) {
+        events = std::move(*read);
+        done = changes->revision;
+        if (events.empty()) events.push_back(bookmark(done));
+      } else {
+        events.push_back(farewell(done, problem_of(read.error())));
+      }
+    } else if (changes.outcome() == Outcome::deadline) {
+      events.push_back(bookmark(done));
+    } else {
+      events.push_back(farewell(done, problem_of(changes.error())));
+    }
+    if (!allowed()) {
+      events = {farewell(
+          from, api::make_problem(api::problem::unauthenticated, "the token is no longer known"))};
+    }
+    std::string lines;
+    for (const WatchEvent& event : events) lines += encode(event) + "\n";
+    CO_TRY(co_await writer.chunk(std::move(lines)));
+    events_.add(static_cast<double>(events.size()));
+    if (events.back().type == WatchEvent::Type::problem) break;
+  }
+  CO_TRY(co_await writer.finish());
+  co_return said_everything();
+}
+
+Task<Result<>> WatchStream::serve(Revision from, std::function<bool()> allowed, net::Headers answer,
+                                  net::ResponseWriter& writer) {
+  Opened opened(open_, watches_);
+  answer.set("Content-Type", "application/x-ndjson");
+  CO_TRY(co_await writer.begin(200, std::move(answer)));
+  Scope& here = co_await current_scope();
+  Scope scope(here);
+  scope.spawn(wait_until_closed, std::ref(writer));
+  scope.spawn(&WatchStream::pump, this, from, std::move(allowed), std::ref(writer));
+  Result<> ended = co_await scope.join();
+  if (ended.outcome() == Outcome::absent) co_return Result<>{};
+  co_return ended;
+}
+
+}  // namespace isthmus::infra
