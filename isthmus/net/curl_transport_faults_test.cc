@@ -29,9 +29,11 @@ Result<Response> call_answered_with(std::string bytes, TransportLimits limits = 
 Task<Result<>> hang_up_on_the_second(RawServer& server, Seen& seen) {
   {
     RawPeer peer = CO_TRY(co_await server.accept());
-    seen.requests.push_back(CO_TRY(co_await peer.read_message()));
+    std::string first = CO_TRY(co_await peer.read_message());
+    seen.requests.push_back(std::move(first));
     CO_TRY(co_await peer.send(answer_of("first")));
-    seen.requests.push_back(CO_TRY(co_await peer.read_message()));
+    std::string second = CO_TRY(co_await peer.read_message());
+    seen.requests.push_back(std::move(second));
   }
   CO_TRY(co_await serve_answers_and_stay(server, seen, {answer_of("third")}));
   co_return Result<>{};
@@ -103,7 +105,8 @@ TEST(curl_transport_faults, a_connection_closed_between_requests_is_replaced) {
 
 Task<Result<>> never_answer(RawServer& server, Seen& seen) {
   RawPeer peer = CO_TRY(co_await server.accept());
-  seen.requests.push_back(CO_TRY(co_await peer.read_message()));
+  std::string request = CO_TRY(co_await peer.read_message());
+  seen.requests.push_back(std::move(request));
   CO_TRY(co_await peer.read_to_end());
   co_return Result<>{};
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <algorithm>
 
@@ -136,6 +137,47 @@ TEST(curl_transport, head_has_no_body) {
   ASSERT_TRUE(response) << response.error().message;
   EXPECT_EQ(response->headers.find("content-length"), "7");
   EXPECT_EQ(response->body, "");
+}
+
+TEST(curl_transport, a_name_is_resolved_without_holding_up_the_loop) {
+  PosixWorld world;
+  RawServer server(world);
+  Seen seen;
+  const std::string url = "http://localhost:" + std::to_string(server.port());
+  const auto transport =
+      make_curl_transport(world, Endpoint{.url = url, .tls = {}, .proxy = ""}).value();
+  const auto response = run_in(
+      world, beside(serve_answers(server, seen, {answer_of("hello")}), transport->call(get("/"))));
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "hello");
+}
+
+// The request line that a proxy sees, or empty when it is passed by.
+std::string seen_by_proxy(const char* environment, const char* excluded, bool is_named) {
+  PosixWorld world;
+  RawServer proxy(world);
+  Seen seen;
+  if (environment != nullptr) ::setenv("https_proxy", proxy.url().c_str(), 1);
+  if (excluded != nullptr) ::setenv("no_proxy", excluded, 1);
+  const std::string named = is_named ? proxy.url() : "";
+  const auto transport =
+      make_curl_transport(world, Endpoint{.url = "https://127.0.0.1:1", .tls = {}, .proxy = named})
+          .value();
+  const std::string refusal = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";
+  const auto response =
+      run_in(world, beside(serve_answers(proxy, seen, {refusal}), transport->call(get("/secret"))));
+  ::unsetenv("https_proxy");
+  ::unsetenv("no_proxy");
+  EXPECT_EQ(response.outcome(), Outcome::lost);
+  EXPECT_THAT(response.error().message, HasSubstr("not sent"));
+  return seen.requests.empty() ? "" : seen.requests[0].substr(0, seen.requests[0].find('\r'));
+}
+
+TEST(curl_transport, a_proxy_comes_from_the_endpoint_or_the_environment) {
+  EXPECT_EQ(seen_by_proxy(nullptr, nullptr, true), "CONNECT 127.0.0.1:1 HTTP/1.1");
+  EXPECT_EQ(seen_by_proxy("https_proxy", nullptr, false), "CONNECT 127.0.0.1:1 HTTP/1.1");
+  EXPECT_EQ(seen_by_proxy("https_proxy", "127.0.0.0/8", false), "");
+  EXPECT_EQ(seen_by_proxy(nullptr, "127.0.0.0/8", true), "CONNECT 127.0.0.1:1 HTTP/1.1");
 }
 
 // Serves every connection that comes, and counts how many are open at once.

@@ -138,9 +138,11 @@ Task<Result<>> call_twice(Transport& transport) {
 Task<Result<>> hang_up_on_the_second(RawServer& server, Seen& seen) {
   {
     RawPeer peer = CO_TRY(co_await server.accept());
-    seen.requests.push_back(CO_TRY(co_await peer.read_message()));
+    std::string first = CO_TRY(co_await peer.read_message());
+    seen.requests.push_back(std::move(first));
     CO_TRY(co_await peer.send(answer_of("first")));
-    seen.requests.push_back(CO_TRY(co_await peer.read_message()));
+    std::string second = CO_TRY(co_await peer.read_message());
+    seen.requests.push_back(std::move(second));
   }
   CO_TRY(co_await serve_answers_and_stay(server, seen, {answer_of("third")}));
   co_return Result<>{};
