@@ -1,6 +1,7 @@
 #include "isthmus/net/world_posix.h"
 
 #include <sys/random.h>
+#include <time.h>
 
 #include <array>
 #include <cerrno>
@@ -48,8 +49,13 @@ PosixWorld::Reactor::Reactor()
 
 PosixWorld::Reactor::~Reactor() = default;
 
+// CLOCK_BOOTTIME goes on while the machine sleeps, where CLOCK_MONOTONIC stands still: a leader that
+// was suspended must find that its lease is over.
 Moment PosixWorld::Reactor::now() {
-  return Moment(std::chrono::steady_clock::now().time_since_epoch());
+  timespec time{};
+  const int result = clock_gettime(CLOCK_BOOTTIME, &time);
+  ISTHMUS_ASSERT(result == 0, "the kernel has had CLOCK_BOOTTIME since 2.6.39");
+  return Moment(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
 }
 
 WallTime PosixWorld::Reactor::wall_now() {
@@ -57,10 +63,11 @@ WallTime PosixWorld::Reactor::wall_now() {
 }
 
 bool PosixWorld::Reactor::wait(std::optional<Moment> until) {
+  const Moment started = now();
   if (!until) {
     io.run_one();
-  } else if (*until > now()) {
-    io.run_one_until(std::chrono::steady_clock::time_point(until->time_since_epoch()));
+  } else if (*until > started) {
+    io.run_one_for(*until - started);
   }
   io.poll();
   return true;
