@@ -26,7 +26,9 @@ namespace isthmus::kube {
 // Makes every call wait for its turn in a token bucket (--kube-api-qps, --kube-api-burst).
 class PacedApi final : public ApiDoor {
  public:
-  PacedApi(ApiDoor& next, TokenBucket& budget, const Clock& clock, Metrics& metrics);
+  // `host` labels the metrics, as in client.h.
+  PacedApi(ApiDoor& next, TokenBucket& budget, const Clock& clock, Metrics& metrics,
+           const std::string& host = {});
 
   Task<Result<std::string>> get(ObjectName object) override;
   Task<Result<std::string>> list(ListRequest request) override;
@@ -41,8 +43,10 @@ class PacedApi final : public ApiDoor {
   ApiDoor& next_;
   TokenBucket& budget_;
   const Clock& clock_;
-  Histogram& waited_to_read_;
-  Histogram& waited_to_write_;
+  Histogram& waited_to_get_;
+  Histogram& waited_to_post_;
+  Histogram& waited_to_patch_;
+  Histogram& waited_to_delete_;
 };
 
 // Lets create, patch and remove through only while the lease holds, and ends them when it does.

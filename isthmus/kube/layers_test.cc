@@ -28,9 +28,12 @@ class LayersTest : public ::testing::Test {
 
 TEST_F(LayersTest, a_budget_spreads_calls_beyond_its_burst) {
   TokenBucket budget(world.loop, 10, 5);
-  PacedApi paced(api, budget, world.loop, metrics);
+  PacedApi paced(api, budget, world.loop, metrics, "h");
   for (int i = 0; i < 25; ++i) EXPECT_TRUE(world.run(paced.get(kName)));
   EXPECT_EQ(world.elapsed(), 2s) << "5 at once, 20 more at 10 a second";
+  constexpr std::string_view kCount =
+      R"(rest_client_rate_limiter_duration_seconds_count{host="h",verb="GET"} 25)";
+  EXPECT_NE(metrics.text().find(kCount), std::string::npos);
 }
 
 TEST_F(LayersTest, a_budget_used_up_by_one_purpose_does_not_hold_up_another) {
