@@ -84,11 +84,19 @@ void Access::load(Mistakes& mistakes) {
   }
 }
 
-void Access::reload(Holder& holder) {
+void Access::reload_all() {
+  for (Holder& holder : holders_) reload(holder);
+}
+
+void Access::reload_if_changed(Holder& holder) {
   Result<FileStamp> stamp = files_.stamp(holder.file);
   std::optional<FileStamp> now = stamp ? std::optional(*stamp) : std::nullopt;
   if (now == holder.stamp) return;
   holder.stamp = now;
+  reload(holder);
+}
+
+void Access::reload(Holder& holder) {
   Result<std::vector<Secret>> tokens = read(holder);
   if (!tokens) {
     log_.error("tokens not loaded, the last good ones stay",
@@ -102,7 +110,7 @@ void Access::reload(Holder& holder) {
 Task<Result<>> Access::keep_loaded() {
   while (true) {
     CO_TRY(co_await sleep_for(kTokenCheckPeriod));
-    for (Holder& holder : holders_) reload(holder);
+    for (Holder& holder : holders_) reload_if_changed(holder);
   }
 }
 

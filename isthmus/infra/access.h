@@ -42,6 +42,9 @@ class Access {
   // Reads every token file; what is wrong with any of them is added. No message holds a token.
   void load(Mistakes& mistakes);
 
+  // Reads every file again now; one that cannot be used leaves its last good tokens in place.
+  void reload_all();
+
   // Reads the files again when they change. Ends with its scope only.
   Task<Result<>> keep_loaded();
 
@@ -60,6 +63,7 @@ class Access {
   };
   Result<std::vector<Secret>> read(const Holder& holder) const;
   void reload(Holder& holder);
+  void reload_if_changed(Holder& holder);
 
   Files& files_;
   Logger& log_;

@@ -1,0 +1,140 @@
+#include "isthmus/infra/server.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "isthmus/base/scope.h"
+#include "isthmus/base/signal.h"
+#include "isthmus/infra/access.h"
+#include "isthmus/infra/http_api.h"
+#include "isthmus/infra/instances.h"
+#include "isthmus/infra/inventory_file.h"
+#include "isthmus/infra/store/sqlite_store.h"
+
+namespace isthmus::infra {
+namespace {
+
+// Reports every call of the store: how long it held up everything else.
+StoreObserver observe(Metrics& metrics) {
+  std::map<std::string, Histogram*, std::less<>> calls;
+  for (const char* call : {"read", "commit", "watch", "compact"}) {
+    calls[call] = &metrics.histogram("infra_store_call_duration_seconds",
+                                     "How long calls of the store blocked the program.",
+                                     exponential_buckets(0.0001, 4, 8), {{"call", call}});
+  }
+  return [calls = std::move(calls)](std::string_view call, Duration took) {
+    auto found = calls.find(call);
+    ISTHMUS_ASSERT(found != calls.end(), "every call of the store has its series");
+    found->second->observe(took);
+  };
+}
+
+// The inventory by itself, without the machines the store knows.
+void check_inventory(Files& files, const std::string& path, Mistakes& mistakes) {
+  if (path.empty()) return;
+  Result<std::string> text = files.read(path, kInventoryBytesMax);
+  if (!text) return mistakes.add("inventory", text.error().message);
+  YamlMistakes found;
+  parse_inventory(*text, found);
+  found.add_to(mistakes, path);
+}
+
+class OpenServer final : public Server {
+ public:
+  OpenServer(const Config& config, const ServerDoors& doors, std::unique_ptr<Store> store,
+             Access access, std::string version)
+      : doors_(doors),
+        store_(std::move(store)),
+        access_(std::move(access)),
+        instances_(*store_, doors.loop),
+        api_({*store_, instances_, access_, open_inventory(config), doors.loop, doors.random,
+              doors.metrics, doors.log, std::move(version)}) {}
+
+  Task<Result<>> start() override;
+  Task<Result<>> run() override;
+  void reload() override { reload_asked_.set(); }
+  net::HttpHandler& handler() override { return api_; }
+
+ private:
+  const InventoryFile* open_inventory(const Config& config) {
+    if (config.inventory.empty()) return nullptr;
+    return &inventory_.emplace(doors_.files, config.inventory, instances_, doors_.loop,
+                               doors_.metrics, doors_.log);
+  }
+  Task<Result<>> reload_when_asked();
+  Task<Result<>> keep_history_short();
+
+  ServerDoors doors_;
+  std::unique_ptr<Store> store_;
+  Access access_;
+  Instances instances_;
+  std::optional<InventoryFile> inventory_;
+  HttpApi api_;
+  Signal reload_asked_;
+};
+
+Task<Result<>> OpenServer::start() {
+  if (inventory_) {
+    Result<> loaded = co_await inventory_->load();
+    co_return loaded;
+  }
+  // Whatever an earlier inventory file said, no file says it now.
+  YamlMistakes none;
+  CO_TRY(co_await instances_.load({}, none));
+  co_return Result<>{};
+}
+
+Task<Result<>> OpenServer::reload_when_asked() {
+  while (true) {
+    CO_TRY(co_await reload_asked_.wait());
+    reload_asked_.clear();
+    access_.reload_all();
+    if (!inventory_) continue;
+    // What is wrong with the file is reported by the file, which keeps the last good one.
+    Result<> loaded = co_await inventory_->load();
+    if (is_our_own(loaded.outcome())) co_return loaded;
+  }
+}
+
+Task<Result<>> OpenServer::keep_history_short() {
+  while (true) {
+    CO_TRY(co_await sleep_for(kCompactionPeriod));
+    Result<Instances::Snapshot> snapshot = co_await instances_.latest();
+    Result<> compacted;
+    if (snapshot && (*snapshot)->revision > kHistoryRevisions) {
+      compacted = co_await store_->compact((*snapshot)->revision - kHistoryRevisions);
+    } else if (!snapshot) {
+      compacted = std::unexpected(snapshot.error());
+    }
+    if (!compacted) doors_.log.error("history not compacted", {{"reason", compacted.error()}});
+  }
+}
+
+Task<Result<>> OpenServer::run() {
+  Scope& here = co_await current_scope();
+  Scope scope(here);
+  scope.spawn(&Access::keep_loaded, &access_);
+  scope.spawn(&OpenServer::keep_history_short, this);
+  scope.spawn(&OpenServer::reload_when_asked, this);
+  if (inventory_) scope.spawn(&InventoryFile::keep_loaded, &*inventory_);
+  Result<> ended = co_await scope.join();
+  co_return ended;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> open_server(const Config& config, ServerDoors doors,
+                                            std::string version) {
+  Mistakes mistakes;
+  Access access(doors.files, doors.log, config);
+  access.load(mistakes);
+  check_inventory(doors.files, config.inventory, mistakes);
+  TRY(mistakes.result());
+  std::unique_ptr<Store> store = TRY(open_sqlite_store(config.sqlite, observe(doors.metrics)));
+  return std::make_unique<OpenServer>(config, doors, std::move(store), std::move(access),
+                                      std::move(version));
+}
+
+}  // namespace isthmus::infra
