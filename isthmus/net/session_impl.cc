@@ -81,7 +81,8 @@ class Session {
     }
     if (!head || *head) co_return head;
     if (reader.expects_continue() && !reader.is_complete()) {
-      CO_TRY(co_await connection_.write("HTTP/1.1 100 Continue\r\n\r\n", {}));
+      CO_TRY(co_await with_timeout(host_.limits.write_timeout,
+                                   connection_.write("HTTP/1.1 100 Continue\r\n\r\n", {})));
     }
     Result<std::optional<Refusal>> body =
         co_await with_timeout(host_.limits.read_body_timeout, read_body(reader));
