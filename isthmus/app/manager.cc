@@ -38,6 +38,7 @@ struct Manager::Parts final : kube::Leader {
   static Task<Result<>> greet_cloud(Parts& parts);
 
   Result<> check_election() const;
+  Result<> check_standby() const;
   Result<> check_node_controller() const;
   Result<> check_node_watch() const;
   Result<> check_cloud() const;
@@ -180,6 +181,7 @@ std::vector<HealthCheck> Manager::checks() {
   if (parts.options.leader_elect) {
     checks.push_back(
         {"leaderElection", Probe::liveness, [&parts] { return parts.check_election(); }});
+    checks.push_back({"standby", Probe::readiness, [&parts] { return parts.check_standby(); }});
   }
   checks.push_back({"cloud-node-controller", Probe::liveness,
                     [&parts] { return parts.check_node_controller(); }});
@@ -194,6 +196,12 @@ Result<> Manager::Parts::check_election() const {
   const Duration allowed = options.election.lease_duration + kElectionGrace;
   if (doors.loop.now() <= life.until() + allowed) return {};
   return fail(Outcome::lost, "leads, but the lease was not renewed");
+}
+
+// Who waits for the lease must know it, or it could not take over.
+Result<> Manager::Parts::check_standby() const {
+  if (leads || elector.in_touch()) return {};
+  return fail(Outcome::lost, "the lease could not be read");
 }
 
 Result<> Manager::Parts::check_node_controller() const {

@@ -128,6 +128,7 @@ TEST_F(ManagerTest, a_standby_takes_over_as_soon_as_the_leader_has_left) {
   pass(minutes(2));
   EXPECT_EQ(holder(), "a");
   EXPECT_EQ(second.check("watch-nodes"), Outcome::ok) << "a standby is ready";
+  EXPECT_EQ(second.check("standby"), Outcome::ok);
 
   first.stopping.set();
   pass(seconds(3));
@@ -181,6 +182,19 @@ TEST_F(ManagerTest, stops_at_once_while_it_waits_for_the_lease) {
   ASSERT_TRUE(standby.answer.has_value());
   EXPECT_EQ(standby.answer->outcome(), Outcome::ok);
   EXPECT_EQ(holder(), leader);
+}
+
+TEST_F(ManagerTest, is_unready_but_alive_while_the_lease_cannot_be_read) {
+  OneManager one(world, api, "a");
+  api.inject({.verb = kube::testing::Verb::get, .error = {Outcome::denied, "401"}, .times = 3});
+  start(one);
+  pass(seconds(1));
+
+  EXPECT_EQ(one.check("standby"), Outcome::lost);
+  EXPECT_EQ(one.check("leaderElection"), Outcome::ok);
+
+  pass(minutes(1));
+  EXPECT_EQ(one.check("standby"), Outcome::ok);
 }
 
 TEST_F(ManagerTest, works_without_an_election) {

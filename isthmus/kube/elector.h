@@ -75,6 +75,10 @@ class Elector {
 
   bool leading() const { return life_.holds(); }
 
+  // Whether what is believed about the lease comes from the API server and nothing has spoken
+  // against it since: false until the first answer, and after an attempt that failed.
+  bool in_touch() const { return leading() || is_current_; }
+
   // Who is believed to lead, for people; empty: nobody, or not known yet.
   const std::string& holder() const { return seen_.spec.holder; }
 
