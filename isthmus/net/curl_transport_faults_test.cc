@@ -76,17 +76,18 @@ TEST(curl_transport_faults, a_read_may_be_sent_again_on_a_new_connection) {
   EXPECT_EQ(seen.requests.size(), 3U);
 }
 
-Task<Result<>> close_between_requests(RawServer& server, Seen& seen) {
+Task<Result<>> close_between_requests(RawServer& server, Seen& seen, Signal& closed) {
   CO_TRY(co_await serve_answers(server, seen, {answer_of("1")}));
+  closed.set();
   CO_TRY(co_await serve_answers_and_stay(server, seen, {answer_of("2")}));
   co_return Result<>{};
 }
 
-Task<Result<>> call_write_pause_write(Transport& transport) {
+Task<Result<>> write_before_and_after(Transport& transport, Signal& closed) {
   const Request post{.method = "POST", .target = "/", .headers = {}, .body = "x"};
   const Response first = CO_TRY(co_await transport.call(post));
   EXPECT_EQ(first.body, "1");
-  CO_TRY(co_await Sleep(2ms));  // The server's FIN is on loopback: it is here before any request.
+  CO_TRY(co_await closed.wait());
   const Response second = CO_TRY(co_await transport.call(post));
   EXPECT_EQ(second.body, "2");
   co_return Result<>{};
@@ -96,9 +97,10 @@ TEST(curl_transport_faults, a_connection_closed_between_requests_is_replaced) {
   PosixWorld world;
   RawServer server(world);
   Seen seen;
+  Signal closed;
   const auto transport = transport_to(world, server);
-  const auto result = run_in(
-      world, beside(close_between_requests(server, seen), call_write_pause_write(*transport)));
+  const auto result = run_in(world, beside(close_between_requests(server, seen, closed),
+                                           write_before_and_after(*transport, closed)));
   EXPECT_TRUE(result) << result.error().message;
   EXPECT_EQ(seen.connections, 2);
 }

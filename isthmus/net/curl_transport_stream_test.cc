@@ -62,22 +62,30 @@ TEST(curl_stream, that_is_cut_is_lost) {
   EXPECT_EQ(end.outcome(), Outcome::lost);
 }
 
+Task<Result<>> cut_after_a_piece(RawServer& server, Seen& seen, Signal& closed) {
+  CO_TRY(co_await serve_answers(server, seen, {kChunkedHead + "3\r\nabc\r\n"}));
+  closed.set();
+  co_return Result<>{};
+}
+
+Task<Result<>> read_after_the_cut(Transport& transport, Signal& closed) {
+  const StreamedResponse response = CO_TRY(co_await transport.open(get("/watch")));
+  CO_TRY(co_await closed.wait());
+  const std::string piece = CO_TRY(co_await response.body->next());
+  EXPECT_EQ(piece, "abc");
+  const Result<std::string> end = co_await response.body->next();
+  EXPECT_EQ(end.outcome(), Outcome::lost);
+  co_return Result<>{};
+}
+
 TEST(curl_stream, what_came_before_the_cut_is_still_handed_on) {
   PosixWorld world;
   RawServer server(world);
   Seen seen;
+  Signal closed;
   const auto transport = transport_to(world, server);
-  const auto read = [](Transport& to) -> Task<Result<>> {
-    const StreamedResponse response = CO_TRY(co_await to.open(get("/watch")));
-    CO_TRY(co_await Sleep(2ms));  // Meanwhile all of it arrives, the end included.
-    const std::string piece = CO_TRY(co_await response.body->next());
-    EXPECT_EQ(piece, "abc");
-    const Result<std::string> end = co_await response.body->next();
-    EXPECT_EQ(end.outcome(), Outcome::lost);
-    co_return Result<>{};
-  };
-  EXPECT_TRUE(run_in(world, beside(serve_answers(server, seen, {kChunkedHead + "3\r\nabc\r\n"}),
-                                   read(*transport))));
+  EXPECT_TRUE(run_in(world, beside(cut_after_a_piece(server, seen, closed),
+                                   read_after_the_cut(*transport, closed))));
 }
 
 // Sends without end, and counts what the kernel has taken.
