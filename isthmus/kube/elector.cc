@@ -16,6 +16,11 @@ Duration call_max(const ElectorOptions& options) {
   return std::max(options.retry_period, options.renew_deadline / 2);
 }
 
+// Whether a write with this answer may have had its effect all the same.
+bool is_unknown(Outcome outcome) {
+  return outcome == Outcome::busy || outcome == Outcome::lost || is_our_own(outcome);
+}
+
 }  // namespace
 
 Result<> check(const ElectorOptions& options) {
@@ -65,7 +70,11 @@ Elector::Elector(ApiDoor& api, ElectorOptions options, LeaseLife& life, const Cl
 }
 
 Task<Result<>> Elector::run(Leader& leader, Uncancellable release) {
-  CO_TRY(co_await acquire());
+  Result<> acquired = co_await acquire();
+  if (!acquired) {
+    if (may_hold_) co_await release_by(release, give_up_if_granted());
+    co_return acquired;
+  }
   is_lost_ = false;
   Scope& outer = co_await current_scope();
   Scope term(outer);
@@ -76,19 +85,23 @@ Task<Result<>> Elector::run(Leader& leader, Uncancellable release) {
   // Whatever led has ended, so nothing of ours is under way when others are let in.
   end_term();
   if (is_lost_) co_return fail(Outcome::lost, "leadership lost: " + ended.error().message);
-  if (options_.release_on_exit) {
-    Result<> released = co_await release.run(with_timeout(options_.renew_deadline, give_up()));
-    if (!released) log_.warning("lease not released", {{"error", released.error()}});
-  }
+  co_await release_by(release, give_up());
   co_return lead_answer_.value_or(ended);
+}
+
+Task<> Elector::release_by(Uncancellable release, Task<Result<>> how) {
+  if (!options_.release_on_exit) co_return;
+  Task<Result<>> inner = std::move(how);
+  Result<> released = co_await release.run(with_timeout(options_.renew_deadline, std::move(inner)));
+  if (!released) log_.warning("lease not released", {{"error", released.error()}});
 }
 
 Task<Result<>> Elector::acquire() {
   Scope& scope = co_await current_scope();
   for (;;) {
     Result<bool> took = co_await attempt();
+    if (took && *took) co_return Result<>{};  // Even when cancelled: then it is released again.
     if (scope.is_cancelled()) co_return fail(scope.reason(), "waiting for the lease: stopped");
-    if (took && *took) co_return Result<>{};
     if (took) {
       CO_TRY(co_await wait_for_chance());
     } else {
@@ -122,14 +135,18 @@ Task<Result<bool>> Elector::attempt() {
   if (!is_current_) {
     Result<Lease> live = co_await read();
     if (live.outcome() == Outcome::absent) {
-      CO_TRY(co_await create());
+      Result<> created = co_await create();
+      may_hold_ = is_unknown(created.outcome());
+      if (!created) co_return std::unexpected(created.error());
       co_return true;
     }
     Lease lease = CO_TRY(std::move(live));
     observe(std::move(lease));
   }
   if (!is_free()) co_return false;
-  CO_TRY(co_await take());
+  Result<> taken = co_await take();
+  may_hold_ = is_unknown(taken.outcome());
+  if (!taken) co_return std::unexpected(taken.error());
   co_return true;
 }
 
@@ -185,6 +202,7 @@ void Elector::observe(Lease lease) {
   }
   seen_ = std::move(lease);
   is_current_ = true;
+  may_hold_ = seen_.spec.holder == options_.identity;
 }
 
 // Returns when the lease may be free, or when it must be read again.
@@ -328,6 +346,15 @@ bool Elector::is_ours(const Lease& live) const {
   return live.meta.uid == seen_.meta.uid && live.spec.holder == options_.identity &&
          live.spec.transitions == seen_.spec.transitions &&
          live.spec.acquire_time == seen_.spec.acquire_time;
+}
+
+// An attempt to take the lease was cut off: it may have been granted without our knowing.
+Task<Result<>> Elector::give_up_if_granted() {
+  Lease live = CO_TRY(co_await read());
+  if (live.spec.holder != options_.identity) co_return Result<>{};
+  seen_ = std::move(live);
+  CO_TRY(co_await give_up());
+  co_return Result<>{};
 }
 
 // Bounded by the caller's deadline.

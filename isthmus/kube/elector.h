@@ -103,6 +103,8 @@ class Elector {
   Task<Result<bool>> renew();
   Task<Result<>> lead_and_end(Leader& leader, Scope& term);
   Task<Result<>> give_up();
+  Task<Result<>> give_up_if_granted();
+  Task<> release_by(Uncancellable release, Task<Result<>> how);
   bool is_ours(const Lease& live) const;
   void begin_term(Moment sent, Lease lease);
   void end_term();
@@ -128,6 +130,7 @@ class Elector {
   bool is_current_ = false;  // Nothing speaks against seen_ being the live record.
   bool may_watch_ = true;
   bool is_lost_ = false;
+  bool may_hold_ = false;  // An attempt to take the lease has no answer that says otherwise.
   std::optional<Outcome> told_failure_;  // What the log last said about a failed attempt.
   std::optional<Result<>> lead_answer_;
 };

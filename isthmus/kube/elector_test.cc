@@ -284,6 +284,32 @@ TEST_F(ElectorTest, releases_even_when_it_is_cancelled_and_only_after_the_work_h
   EXPECT_EQ(a.ended->outcome(), Outcome::cancelled);
 }
 
+TEST_F(ElectorTest, releases_a_lease_that_was_granted_in_the_moment_it_was_stopped) {
+  Candidate a(world, api, "a", 1);
+  run(1s);
+  Candidate b(world, api, "b", 2);
+  run(1min);
+  api.latency = 100ms;
+  api.on_call = [&](Verb verb, const ObjectName&) {
+    if (verb == Verb::patch && spec("holderIdentity").empty()) b.cancel();
+  };
+  a.stop.set();
+  run(5s);
+  EXPECT_FALSE(b.leads());
+  EXPECT_EQ(b.ended->outcome(), Outcome::cancelled);
+  EXPECT_EQ(spec("holderIdentity"), "");
+}
+
+TEST_F(ElectorTest, releases_a_lease_whose_granting_it_was_not_told_of) {
+  api.inject({.verb = Verb::create, .error = {Outcome::lost, "cut"}, .after_effect = true});
+  Candidate a(world, api, "a", 1);
+  run(1s);
+  EXPECT_EQ(spec("holderIdentity"), "a");
+  a.cancel();
+  run(1s);
+  EXPECT_EQ(spec("holderIdentity"), "");
+}
+
 TEST_F(ElectorTest, gives_up_releasing_after_a_while) {
   Candidate a(world, api, "a", 1);
   run(1s);

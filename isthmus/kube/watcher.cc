@@ -34,6 +34,9 @@ Watcher::Watcher(ApiDoor& api, ResourceType resource, WatchSink& sink, const Clo
       watches_(metrics.counter("isthmus_watch_watches_total",
                                "Number of times the changes of a resource were asked for.",
                                {{"resource", std::string(resource.plural)}})),
+      unreadable_(metrics.gauge("isthmus_watch_unreadable_objects",
+                                "Number of objects whose newest state could not be read.",
+                                {{"resource", std::string(resource.plural)}})),
       backoff_(clock, random, kPolicy, kQuiet),
       last_heard_(clock.now()) {}
 
@@ -108,6 +111,7 @@ std::optional<Duration> Watcher::take(const watching::Input& input) {
   const bool was_collecting = std::holds_alternative<watching::Collecting>(state_);
   watching::Step step = watching::transition(state_, input, clock_.now(), stream_failures_);
   sink_.perform(step.effect);
+  tell_unreadable();
   const bool is_collecting = std::holds_alternative<watching::Collecting>(step.next);
   const bool is_following = std::holds_alternative<watching::Following>(step.next);
   if (!is_collecting && !is_following) stream_.reset();
@@ -128,6 +132,22 @@ std::optional<Duration> Watcher::take(const watching::Input& input) {
   }
   state_ = std::move(step.next);
   return pause;
+}
+
+// Once for each time their number grows: a kubelet may write a bad status every few seconds.
+void Watcher::tell_unreadable() {
+  const auto& unreadable = sink_.unreadable();
+  if (unreadable.size() == told_unreadable_) return;
+  if (unreadable.size() > told_unreadable_) {
+    const auto& [key, why] = *unreadable.begin();
+    log_.error("objects cannot be read; their last good state is kept",
+               {{"resource", resource_.plural},
+                {"count", unreadable.size()},
+                {"one", to_string(key)},
+                {"why", why}});
+  }
+  told_unreadable_ = unreadable.size();
+  unreadable_.set(static_cast<double>(told_unreadable_));
 }
 
 }  // namespace isthmus::kube

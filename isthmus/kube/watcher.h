@@ -42,6 +42,9 @@ class WatchSink {
 
   // What to do with what page() or line() holds.
   virtual void perform(watching::Effect effect) = 0;
+
+  // The objects whose newest state could not be read, and why.
+  virtual const std::map<ObjectKey, std::string>& unreadable() const = 0;
 };
 
 struct WatcherOptions {
@@ -72,6 +75,7 @@ class Watcher {
   Task<Result<watching::Input>> read_page(std::string continue_token);
   Task<Result<watching::Input>> read_line(Duration idle_max);
   std::optional<Duration> take(const watching::Input& input);
+  void tell_unreadable();
   WatchRequest watch_from(std::string version, bool initial_events);
 
   ApiDoor& api_;
@@ -83,11 +87,13 @@ class Watcher {
   const WatcherOptions options_;
   Counter& lists_;
   Counter& watches_;
+  Gauge& unreadable_;
   Backoff backoff_;
 
   watching::State state_ = watching::Opening{};
   std::unique_ptr<WatchStream> stream_;  // Open while collecting or following.
   int stream_failures_ = 0;
+  std::size_t told_unreadable_ = 0;
   Moment last_heard_{};
 };
 
@@ -101,6 +107,9 @@ class StoreSink final : public WatchSink {
   Result<watching::PageRead> page(std::string text) override;
   watching::Input line(std::string text) override;
   void perform(watching::Effect effect) override;
+  const std::map<ObjectKey, std::string>& unreadable() const override {
+    return store_.all_unreadable();
+  }
 
  private:
   void collect();

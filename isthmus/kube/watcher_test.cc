@@ -259,6 +259,9 @@ TEST_F(WatcherTest, marks_a_malformed_object_and_keeps_its_last_good_state) {
   run(1s);
   EXPECT_TRUE(store.find({"", "a"}));
   EXPECT_TRUE(store.unreadable({"", "a"}));
+  EXPECT_TRUE(log.mentions("one=\"a\" why="));
+  EXPECT_NE(metrics.text().find(R"(isthmus_watch_unreadable_objects{resource="nodes"} 1)"),
+            std::string::npos);
   put("a", "2");
   run(1s);
   EXPECT_FALSE(store.unreadable({"", "a"}));
