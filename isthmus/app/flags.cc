@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kHelpColumn = 44;
 constexpr std::size_t kHelpWidth = 72;
 
+constexpr std::int64_t kVerbosityMax = 10;
+
 // One argument taken apart: "--name=value", "--name", "-v=4", "-v4", "-v".
 struct Word {
   std::string_view name;
@@ -37,11 +39,8 @@ Word take_apart(std::string_view argument) {
   return {name, rest};
 }
 
-const Flag* find_flag(const std::vector<Flag>& flags, std::string_view name, bool is_long) {
-  const auto found = std::ranges::find_if(flags, [&](const Flag& flag) {
-    if (is_long) return flag.name == name;
-    return flag.short_name != '\0' && name == std::string_view(&flag.short_name, 1);
-  });
+const Flag* find_flag(const std::vector<Flag>& flags, std::string_view name) {
+  const auto found = std::ranges::find(flags, name, &Flag::name);
   return found == flags.end() ? nullptr : &*found;
 }
 
@@ -66,7 +65,7 @@ std::string wrapped(std::string_view text) {
 
 std::string help_line(const Flag& flag) {
   const std::string short_form =
-      flag.short_name == '\0' ? "      " : fmt::format("  -{}, ", flag.short_name);
+      flag.name.size() == 1 ? fmt::format("  -{}, ", flag.name) : "      ";
   const std::string name = short_form + "--" + flag.name;
   const std::string help = flag.default_text.empty()
                                ? flag.help
@@ -100,7 +99,7 @@ ParsedFlags FlagTable::parse(const std::vector<std::string>& arguments) const {
       parsed.help = true;
       continue;
     }
-    const Flag* flag = find_flag(flags_, word.name, is_long);
+    const Flag* flag = find_flag(flags_, word.name);
     if (flag == nullptr) {
       parsed.mistakes.add(argument, "there is no such flag");
     } else if (word.value) {
@@ -237,6 +236,14 @@ void FlagTable::choice(std::string name, std::string& target, std::vector<std::s
          target = value;
          return {};
        }});
+}
+
+void add_logging_flags(FlagTable& table, std::string& format, std::int64_t& verbosity) {
+  const std::string group = "Logs and misc flags";
+  table.choice("logging-format", format, {"text", "json"}, group,
+               "Format of the logs: text or json.");
+  table.integer("v", verbosity, 0, kVerbosityMax, group,
+                "Verbosity: 0 what operators need, 4 and above details.");
 }
 
 }  // namespace isthmus::app

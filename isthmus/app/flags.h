@@ -21,8 +21,7 @@
 namespace isthmus::app {
 
 struct Flag {
-  std::string name;          // Without dashes.
-  char short_name = '\0';    // One letter, or none.
+  std::string name;          // Without dashes; of one letter, it is also the short form.
   bool is_switch = false;    // May stand without a value, which then is "true".
   std::string default_text;  // As help shows it.
   std::string group;
@@ -73,5 +72,11 @@ class FlagTable {
   std::string description_;
   std::vector<Flag> flags_;
 };
+
+// --logging-format and -v, which every subcommand that logs has.
+void add_logging_flags(FlagTable& table, std::string& format, std::int64_t& verbosity);
+
+// What they mean together. From kDebugVerbosity on, details are logged.
+inline constexpr std::int64_t kDebugVerbosity = 4;
 
 }  // namespace isthmus::app

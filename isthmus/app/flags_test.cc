@@ -31,7 +31,6 @@ FlagTable table_for(Values& values) {
   table.positive_duration("node-status-update-frequency", values.period, "Generic", "Period.");
   table.choice("logging-format", values.format, {"text", "json"}, "Generic", "Format.");
   table.add({.name = "v",
-             .short_name = 'v',
              .default_text = "0",
              .group = "Generic",
              .help = "Verbosity.",

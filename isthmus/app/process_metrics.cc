@@ -60,8 +60,8 @@ std::optional<double> parse_boot_time(std::string_view text) {
 
 ProcessMetrics::ProcessMetrics(Files& files, Metrics& metrics)
     : files_(files),
-      cpu_seconds_(metrics.gauge("process_cpu_seconds_total",
-                                 "Total user and system CPU time spent in seconds.")),
+      cpu_seconds_(metrics.counter("process_cpu_seconds_total",
+                                   "Total user and system CPU time spent in seconds.")),
       resident_bytes_(
           metrics.gauge("process_resident_memory_bytes", "Resident memory size in bytes.")),
       virtual_bytes_(
@@ -75,7 +75,7 @@ void ProcessMetrics::refresh() {
   if (!self) return;
   const auto stat = parse_process_stat(*self, kTicksPerSecond, kPageBytes);
   if (!stat) return;
-  cpu_seconds_.set(stat->cpu_seconds);
+  cpu_seconds_.raise_to(stat->cpu_seconds);
   resident_bytes_.set(stat->resident_bytes);
   virtual_bytes_.set(stat->virtual_bytes);
   Result<std::string> system = files_.read("/proc/stat", kProcFileBytesMax);

@@ -34,7 +34,7 @@ class ProcessMetrics {
   void refresh();
 
   Files& files_;
-  Gauge& cpu_seconds_;
+  Counter& cpu_seconds_;
   Gauge& resident_bytes_;
   Gauge& virtual_bytes_;
   Gauge& start_time_;

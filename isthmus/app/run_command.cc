@@ -18,9 +18,6 @@ namespace {
 // The whole of a stop: draining, last events, release of the lease. Promised are three seconds.
 constexpr Duration kStopGrace = std::chrono::milliseconds(2700);
 
-// Upstream's -v: 0 to 3 is what operators need.
-constexpr std::int64_t kDebugVerbosity = 4;
-
 // One way to the API server, with connections and a user agent of its own.
 class Way {
  public:

@@ -8,7 +8,6 @@ namespace {
 constexpr std::int64_t kPortMax = 65535;
 constexpr std::int64_t kWorkersMax = 1000;
 constexpr std::int64_t kBurstMax = 100'000;
-constexpr std::int64_t kVerbosityMax = 10;
 
 void add_generic(FlagTable& table, RunOptions& options) {
   const std::string group = "Generic flags";
@@ -66,29 +65,12 @@ void add_serving(FlagTable& table, RunOptions& options) {
              "Path of its private key.");
 }
 
-void add_logging(FlagTable& table, RunOptions& options) {
-  const std::string group = "Logs and misc flags";
-  table.choice("logging-format", options.logging_format, {"text", "json"}, group,
-               "Format of the logs: text or json.");
-  std::int64_t& verbosity = options.verbosity;
-  table.add({.name = "v",
-             .short_name = 'v',
-             .default_text = "0",
-             .group = group,
-             .help = "Verbosity: 0 what operators need, 4 and above details.",
-             .set = [&verbosity](std::string_view value) -> Result<> {
-               FlagTable one("", "");
-               one.integer("v", verbosity, 0, kVerbosityMax, "", "");
-               ParsedFlags parsed = one.parse({fmt::format("--v={}", value)});
-               if (parsed.mistakes.empty()) return {};
-               return fail(Outcome::invalid,
-                           fmt::format("is not a whole number from 0 to {}", kVerbosityMax));
-             }});
+void add_version(FlagTable& table, RunOptions& options) {
   std::string& version = options.version;
   table.add({.name = "version",
              .is_switch = true,
              .default_text = "false",
-             .group = group,
+             .group = "Logs and misc flags",
              .help = "Print the version and exit; --version=raw prints all that is known.",
              .set = [&version](std::string_view value) -> Result<> {
                if (value != "true" && value != "false" && value != "raw") {
@@ -108,7 +90,8 @@ FlagTable run_flags(RunOptions& options) {
   add_leader_election(table, options);
   add_node_controller(table, options);
   add_serving(table, options);
-  add_logging(table, options);
+  add_logging_flags(table, options.logging_format, options.verbosity);
+  add_version(table, options);
   return table;
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 
 namespace isthmus::app {
@@ -82,9 +81,6 @@ ManagerOptions manager_options(const RunOptions& options, const Environment& env
   manager.node_workers = static_cast<std::size_t>(options.concurrent_node_syncs);
   manager.node.plan.match_order = match_order(options, mistakes);
   manager.node.refresh_every = options.node_status_update_frequency;
-  // A round that is answered from memory older than itself would be no round.
-  manager.node.member_age_max =
-      std::min(manager.node.member_age_max, options.node_status_update_frequency);
   return manager;
 }
 
