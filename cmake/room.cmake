@@ -32,7 +32,7 @@ function(isthmus_room name)
     target_link_libraries(${name}_test PRIVATE
       isthmus_${name} ${room_TEST_DEPENDS} ${room_LIBRARIES} isthmus_flags GTest::gtest GTest::gmock GTest::gtest_main)
     # Discovery runs at test time: building never executes what it has just built.
-    gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    gtest_discover_tests(${name}_test NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       TEST_PREFIX "${name}: " PROPERTIES TIMEOUT 60 LABELS unit)
   endif()
 endfunction()
