@@ -109,6 +109,34 @@ TEST(curl_tls, a_truncated_answer_is_lost_over_tls_too) {
   }
 }
 
+// The answer of a server that serves only clients with a certificate of this authority.
+Result<Response> call_with_certificate(PosixWorld& world, const ServerTls& authority,
+                                       const ServerTls* client) {
+  const ServerTls tls = certificate(world, {"127.0.0.1"});
+  RawServer server(world, tls, authority.certificate_pem);
+  Seen seen;
+  ClientTls ours{.ca_pem = tls.certificate_pem};
+  if (client != nullptr) {
+    ours.certificate_pem = client->certificate_pem;
+    ours.private_key_pem = client->private_key_pem;
+  }
+  const auto transport =
+      make_curl_transport(world, Endpoint{.url = server.url(), .tls = ours, .proxy = ""}).value();
+  return run_in(world, beside(serve_answers(server, seen, {answer_of("welcome")}),
+                              transport->call(get("/x"))));
+}
+
+TEST(curl_tls, a_client_identifies_itself_by_its_certificate) {
+  PosixWorld world;
+  const ServerTls known = certificate(world, {"client"});
+  const ServerTls unknown = certificate(world, {"client"});
+  const auto response = call_with_certificate(world, known, &known);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "welcome");
+  EXPECT_EQ(call_with_certificate(world, known, &unknown).outcome(), Outcome::lost);
+  EXPECT_EQ(call_with_certificate(world, known, nullptr).outcome(), Outcome::lost);
+}
+
 // A server that speaks no TLS at all.
 Task<Result<>> answer_in_plain_text(RawServer& server) {
   RawPeer peer = CO_TRY(co_await server.accept());

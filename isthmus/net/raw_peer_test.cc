@@ -86,9 +86,14 @@ Task<Result<>> RawPeer::send(std::string text) { return connection_->write(std::
 Task<Result<>> RawPeer::shut_down() { return connection_->shut_down(); }
 void RawPeer::close() { connection_->close(); }
 
-RawServer::RawServer(PosixWorld& world, std::optional<ServerTls> tls)
+RawServer::RawServer(PosixWorld& world, std::optional<ServerTls> tls,
+                     const std::string& client_ca_pem)
     : state_(std::make_shared<State>(world)) {
   if (tls) state_->tls = make_server_context(*tls).value();
+  if (client_ca_pem.empty()) return;
+  namespace ssl = boost::asio::ssl;
+  state_->tls->add_certificate_authority(boost::asio::buffer(client_ca_pem));
+  state_->tls->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
 }
 RawServer::~RawServer() = default;
 

@@ -44,10 +44,12 @@ class RawPeer {
   std::shared_ptr<Connection> connection_;
 };
 
-// Listens on 127.0.0.1, with TLS if given any.
+// Listens on 127.0.0.1, with TLS if given any; with an authority for clients, it serves only those
+// that have a certificate of it.
 class RawServer {
  public:
-  explicit RawServer(PosixWorld& world, std::optional<ServerTls> tls = std::nullopt);
+  explicit RawServer(PosixWorld& world, std::optional<ServerTls> tls = std::nullopt,
+                     const std::string& client_ca_pem = "");
   ~RawServer();
 
   Task<Result<RawPeer>> accept();
