@@ -33,10 +33,10 @@ std::optional<std::string_view> bearer_token(std::string_view authorization) {
 Access::Access(Files& files, Logger& log, const Config& config)
     : files_(files), log_(log), has_owners_(!config.owners.empty()) {
   if (!config.admin_token_file.empty()) {
-    holders_.push_back({Caller::Role::admin, "admin", config.admin_token_file, {}, {}});
+    holders_.push_back({Caller::Role::admin, "admin", config.admin_token_file, {}, {}, false});
   }
   for (const OwnerConfig& owner : config.owners) {
-    holders_.push_back({Caller::Role::owner, owner.name, owner.token_file, {}, {}});
+    holders_.push_back({Caller::Role::owner, owner.name, owner.token_file, {}, {}, false});
   }
 }
 
@@ -98,6 +98,7 @@ void Access::reload_if_changed(Holder& holder) {
 
 void Access::reload(Holder& holder) {
   Result<std::vector<Secret>> tokens = read(holder);
+  holder.in_trouble = !tokens;
   if (!tokens) {
     log_.error("tokens not loaded, the last good ones stay",
                {{"holder", holder.name}, {"reason", tokens.error()}});
@@ -112,6 +113,14 @@ Task<Result<>> Access::keep_loaded() {
     CO_TRY(co_await sleep_for(kTokenCheckPeriod));
     for (Holder& holder : holders_) reload_if_changed(holder);
   }
+}
+
+std::vector<std::string> Access::in_trouble() const {
+  std::vector<std::string> names;
+  for (const Holder& holder : holders_) {
+    if (holder.in_trouble) names.push_back(holder.name);
+  }
+  return names;
 }
 
 Caller Access::who(std::optional<std::string_view> authorization, bool on_unix_socket) const {

@@ -48,6 +48,9 @@ class Access {
   // Reads the files again when they change. Ends with its scope only.
   Task<Result<>> keep_loaded();
 
+  // The names of those whose file could not be used when it was last read.
+  std::vector<std::string> in_trouble() const;
+
   // `authorization` is the header, if there was one. Takes as long for every wrong token. On a unix
   // socket nobody needs a token as long as there are no owners: the socket's file mode lets in whom
   // it lets in, as an owner named "local".
@@ -60,6 +63,7 @@ class Access {
     std::string file;
     std::vector<Secret> tokens;
     std::optional<FileStamp> stamp;
+    bool in_trouble = false;
   };
   Result<std::vector<Secret>> read(const Holder& holder) const;
   void reload(Holder& holder);

@@ -98,6 +98,7 @@ TEST_F(access_test, a_changed_file_is_read_again_and_a_bad_one_keeps_the_old_tok
   write("/prod", "");
   EXPECT_EQ(world.run(with_timeout(10s, access.keep_loaded())).outcome(), Outcome::deadline);
   EXPECT_EQ(name(access, "Bearer newest-token"), "prod");
+  EXPECT_EQ(access.in_trouble(), (std::vector<std::string>{"prod"}));
   EXPECT_EQ(log.lines.size(), 2u);
   EXPECT_TRUE(log.mentions("holds no token"));
   EXPECT_FALSE(log.mentions("newest-token"));

@@ -84,15 +84,11 @@ std::string HttpApi::request_id(const net::Request& request) {
   return given && is_sane_id(*given) ? std::string(*given) : parts_.random.uuid();
 }
 
-void HttpApi::count(std::string_view operation, int status, Moment started) {
+void HttpApi::count(std::string_view operation, int status) {
   parts_.metrics
       .counter("infra_http_requests_total", "Requests answered, by operation and status.",
                {{"operation", std::string(operation)}, {"code", std::to_string(status)}})
       .add();
-  parts_.metrics
-      .histogram("infra_http_request_duration_seconds", "From request to answer, by operation.",
-                 exponential_buckets(0.001, 4, 7), {{"operation", std::string(operation)}})
-      .observe(parts_.clock.now() - started);
 }
 
 void HttpApi::refresh_gauges() {
@@ -151,11 +147,10 @@ Task<Result<>> HttpApi::send(net::Response response, std::string id, net::Respon
 }
 
 Task<Result<>> HttpApi::serve(net::Request request, net::Peer peer, net::ResponseWriter& writer) {
-  Moment started = parts_.clock.now();
   std::string id = request_id(request);
   std::expected<Exchange, net::Response> exchange = admit(std::move(request), peer, id);
   if (!exchange) {
-    count("none", exchange.error().status, started);
+    count("none", exchange.error().status);
     Result<> sent = co_await send(std::move(exchange.error()), std::move(id), writer);
     co_return sent;
   }
@@ -164,7 +159,7 @@ Task<Result<>> HttpApi::serve(net::Request request, net::Peer peer, net::Respons
     co_return watched;
   }
   net::Response response = co_await answer(*exchange);
-  count(to_string(exchange->route.operation), response.status, started);
+  count(to_string(exchange->route.operation), response.status);
   Result<> sent = co_await send(std::move(response), std::move(id), writer);
   co_return sent;
 }
@@ -304,11 +299,13 @@ Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
     if (exchange.is_local) text += ": " + *inventory->trouble();
     text += "\n";
   }
+  for (const std::string& holder : parts_.access.in_trouble()) {
+    text += "[!] tokens of " + holder + ": the file cannot be used, its last good tokens stay\n";
+  }
   co_return text_response(snapshot ? 200 : 503, std::move(text));
 }
 
 Task<Result<>> HttpApi::watch(Exchange exchange, bool on_unix_socket, net::ResponseWriter& writer) {
-  Moment started = parts_.clock.now();
   auto from = read_watch_request(exchange.target);
   std::optional<net::Response> refusal;
   if (!from) refusal = refused(std::move(from.error()), exchange.target.path, exchange.id);
@@ -321,7 +318,7 @@ Task<Result<>> HttpApi::watch(Exchange exchange, bool on_unix_socket, net::Respo
     Result<> checked = co_await watch_stream_.check(*from);
     if (!checked) refusal = failed(exchange, checked.error());
   }
-  count(to_string(Operation::watch), refusal ? refusal->status : 200, started);
+  count(to_string(Operation::watch), refusal ? refusal->status : 200);
   if (refusal) {
     Result<> sent = co_await send(std::move(*refusal), exchange.id, writer);
     co_return sent;

@@ -6,7 +6,6 @@
 
 #include <string>
 
-#include "isthmus/base/clock.h"
 #include "isthmus/base/log.h"
 #include "isthmus/base/metrics.h"
 #include "isthmus/base/random.h"
@@ -28,7 +27,6 @@ class HttpApi final : public net::HttpHandler {
     Instances& instances;
     const Access& access;
     const InventoryFile* inventory;  // nullptr where there is none.
-    const Clock& clock;
     Random& random;
     Metrics& metrics;
     Logger& log;
@@ -65,7 +63,7 @@ class HttpApi final : public net::HttpHandler {
   net::Response failed(const Exchange& exchange, const Error& error) const;
   net::Response written(const Exchange& exchange, const InstancePlan& plan) const;
   std::string request_id(const net::Request& request);
-  void count(std::string_view operation, int status, Moment started);
+  void count(std::string_view operation, int status);
   void refresh_gauges();
 
   Parts parts_;

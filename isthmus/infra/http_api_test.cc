@@ -63,7 +63,7 @@ class http_api : public testing::Test {
   std::unique_ptr<Store> store = open_sqlite_store(":memory:").value();
   Instances instances{*store, world.loop};
   InventoryFile inventory{files, "/inventory", instances, world.loop, metrics, log};
-  HttpApi handler{{*store, instances, access, &inventory, world.loop, random, metrics, log, "1.2"}};
+  HttpApi handler{{*store, instances, access, &inventory, random, metrics, log, "1.2"}};
   net::Peer peer{.address = "unix", .is_local = true, .client_certificate_pem = {}};
 };
 

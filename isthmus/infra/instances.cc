@@ -25,6 +25,21 @@ Result<> take_in(Records& records, std::string_view key, std::string_view value,
   return {};
 }
 
+Instances::Loaded sorted_out(const std::vector<InstanceRecord>& records) {
+  Instances::Loaded loaded;
+  for (const InstanceRecord& record : records) {
+    const std::string& uid = record.instance.uid;
+    if (record.is_retired()) {
+      loaded.retired.push_back(uid);
+    } else if (record.instance.presence == api::Presence::unknown) {
+      loaded.unknown.push_back(uid);
+    } else {
+      loaded.changed.push_back(uid);
+    }
+  }
+  return loaded;
+}
+
 Result<Instances::Snapshot> caught_up(const InstanceSnapshot& before, const Changes& changes) {
   InstanceSnapshot next{.revision = changes.revision, .records = before.records};
   for (const Change& change : changes.changes) {
@@ -129,8 +144,8 @@ Task<Result<InstancePlan>> Instances::retire(std::string uid, Preconditions prec
   co_return plan;
 }
 
-Task<Result<std::size_t>> Instances::load(std::vector<InventoryLine> lines,
-                                          YamlMistakes& mistakes) {
+Task<Result<Instances::Loaded>> Instances::load(std::vector<InventoryLine> lines,
+                                                YamlMistakes& mistakes) {
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     Snapshot snapshot = CO_TRY(co_await latest());
     Revision lock = CO_TRY(co_await lock_at(snapshot->revision));
@@ -140,16 +155,16 @@ Task<Result<std::size_t>> Instances::load(std::vector<InventoryLine> lines,
         plan_inventory(*snapshot, lines, now, file_loaded_at_, found);
     if (!found.empty()) {
       mistakes = std::move(found);
-      co_return std::size_t{0};
+      co_return Loaded{};
     }
-    std::size_t count = records.size();
+    Loaded loaded = sorted_out(records);
     Result<Revision> written = snapshot->revision;
-    if (count != 0) {
+    if (!records.empty()) {
       written = co_await write(lock, std::move(records));
     }
     if (written) {
       file_loaded_at_ = now;
-      co_return count;
+      co_return loaded;
     }
     if (written.outcome() != Outcome::conflict) co_return std::unexpected(written.error());
   }

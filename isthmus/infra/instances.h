@@ -40,9 +40,16 @@ class Instances {
   Task<Result<InstancePlan>> put(api::Instance said, Preconditions preconditions);
   Task<Result<InstancePlan>> retire(std::string uid, Preconditions preconditions);
 
-  // Makes the machines as the file says, in one commit, and answers how many records changed. With
-  // mistakes nothing is written and the answer is 0. `mistakes` outlives the call.
-  Task<Result<std::size_t>> load(std::vector<InventoryLine> lines, YamlMistakes& mistakes);
+  // What loading the file changed: uids, each in one of the lists.
+  struct Loaded {
+    std::vector<std::string> changed;  // New, or described differently.
+    std::vector<std::string> unknown;  // Their lines vanished.
+    std::vector<std::string> retired;
+  };
+
+  // Makes the machines as the file says, in one commit. With mistakes nothing is written, and the
+  // answer is empty. `mistakes` outlives the call.
+  Task<Result<Loaded>> load(std::vector<InventoryLine> lines, YamlMistakes& mistakes);
 
   // What everybody is shown of a record: while its line stands in the file, the machine was
   // confirmed when the file was last loaded.

@@ -22,8 +22,10 @@ class instances : public testing::Test {
   InstancePlan put(Instances& where, api::Instance said) {
     return world.run(where.put(std::move(said), {})).value();
   }
+  // How many records that changed.
   std::size_t load(std::vector<InventoryLine> lines) {
-    return world.run(ours.load(std::move(lines), mistakes)).value();
+    Instances::Loaded loaded = world.run(ours.load(std::move(lines), mistakes)).value();
+    return loaded.changed.size() + loaded.unknown.size() + loaded.retired.size();
   }
   Instances::Snapshot latest() { return world.run(ours.latest()).value(); }
 

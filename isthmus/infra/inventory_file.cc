@@ -1,6 +1,7 @@
 #include "isthmus/infra/inventory_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -15,6 +16,15 @@ namespace {
 
 constexpr std::string_view kLoads = "infra_inventory_loads_total";
 constexpr std::string_view kLoadsHelp = "How often the inventory file was loaded, by result.";
+
+constexpr std::size_t kUidsLogged = 50;
+
+std::string first_of(const std::vector<std::string>& uids) {
+  std::size_t shown = std::min(uids.size(), kUidsLogged);
+  std::string text = fmt::format("{}", fmt::join(uids.begin(), uids.begin() + shown, " "));
+  if (uids.size() > shown) text += fmt::format(" and {} more", uids.size() - shown);
+  return text;
+}
 
 std::optional<FileStamp> stamp_of(Files& files, const std::string& path) {
   Result<FileStamp> stamp = files.stamp(path);
@@ -43,17 +53,32 @@ Task<Result<>> InventoryFile::load_text() {
   std::string text = CO_TRY(files_.read(path_, kInventoryBytesMax));
   YamlMistakes found;
   std::vector<InventoryLine> lines = parse_inventory(text, found);
-  std::size_t changed = 0;
+  Instances::Loaded loaded;
   if (found.empty()) {
-    changed = CO_TRY(co_await instances_.load(std::move(lines), found));
+    loaded = CO_TRY(co_await instances_.load(std::move(lines), found));
   }
   if (found.empty()) {
     mistake_count_ = 0;
-    log_.info("inventory loaded", {{"file", path_}, {"changed", changed}});
+    log_loaded(loaded);
     co_return Result<>{};
   }
   mistake_count_ = found.count();
   co_return found.sorted(path_).result();
+}
+
+void InventoryFile::log_loaded(const Instances::Loaded& loaded) {
+  log_.info("inventory loaded", {{"file", path_},
+                                 {"changed", loaded.changed.size()},
+                                 {"unknown", loaded.unknown.size()},
+                                 {"retired", loaded.retired.size()}});
+  // Who looks for a machine that is no longer there finds when, and why, without guessing.
+  if (!loaded.unknown.empty()) {
+    log_.warning("machines are no longer in the inventory: unknown from now on, not gone",
+                 {{"uids", first_of(loaded.unknown)}});
+  }
+  if (!loaded.retired.empty()) {
+    log_.info("machines were retired", {{"uids", first_of(loaded.retired)}});
+  }
 }
 
 void InventoryFile::report(const Result<>& result) {

@@ -42,6 +42,7 @@ class InventoryFile {
  private:
   Task<Result<>> load_text();
   void report(const Result<>& result);
+  void log_loaded(const Instances::Loaded& loaded);
 
   Files& files_;
   const std::string path_;

@@ -61,6 +61,7 @@ TEST_F(inventory_file, is_loaded_again_when_it_changed_and_settled) {
   EXPECT_EQ(machines(), "a:present b:present ");
   watch_for(kInventoryCheckPeriod + 1ms);
   EXPECT_EQ(machines(), "a:present b:unknown ");
+  EXPECT_TRUE(log.mentions("not gone\" uids=\"b\""));
   EXPECT_EQ(metric("infra_inventory_loads_total{result=\"ok\"}"), 2);
 }
 

@@ -12,9 +12,13 @@
 #include "isthmus/infra/instances.h"
 #include "isthmus/infra/inventory_file.h"
 #include "isthmus/infra/store/sqlite_store.h"
+#include "isthmus/net/tls.h"
 
 namespace isthmus::infra {
 namespace {
+
+// A chain of ten certificates with long names stays far below this.
+constexpr std::size_t kPemBytesMax = 1024 * 1024;
 
 // Reports every call of the store: how long it held up everything else.
 StoreObserver observe(Metrics& metrics) {
@@ -41,6 +45,18 @@ void check_inventory(Files& files, const std::string& path, Mistakes& mistakes) 
   found.add_to(mistakes, path);
 }
 
+// The listeners read the pair again when they start; a bad one should be told with the rest.
+void check_certificate(Files& files, const std::optional<TlsFiles>& paths, Mistakes& mistakes) {
+  if (!paths) return;
+  Result<std::string> certificate = files.read(paths->certificate, kPemBytesMax);
+  Result<std::string> key = files.read(paths->private_key, kPemBytesMax);
+  if (!certificate) mistakes.add("tls.certFile", certificate.error().message);
+  if (!key) mistakes.add("tls.keyFile", key.error().message);
+  if (!certificate || !key) return;
+  Result<> good = net::check(net::ServerTls{std::move(*certificate), Secret(std::move(*key))});
+  if (!good) mistakes.add("tls", good.error().message);
+}
+
 class OpenServer final : public Server {
  public:
   OpenServer(const Config& config, const ServerDoors& doors, std::unique_ptr<Store> store,
@@ -49,8 +65,8 @@ class OpenServer final : public Server {
         store_(std::move(store)),
         access_(std::move(access)),
         instances_(*store_, doors.loop),
-        api_({*store_, instances_, access_, open_inventory(config), doors.loop, doors.random,
-              doors.metrics, doors.log, std::move(version)}) {}
+        api_({*store_, instances_, access_, open_inventory(config), doors.random, doors.metrics,
+              doors.log, std::move(version)}) {}
 
   Task<Result<>> start() override;
   Task<Result<>> run() override;
@@ -130,6 +146,7 @@ Result<std::unique_ptr<Server>> open_server(const Config& config, ServerDoors do
   Mistakes mistakes;
   Access access(doors.files, doors.log, config);
   access.load(mistakes);
+  check_certificate(doors.files, config.tls, mistakes);
   check_inventory(doors.files, config.inventory, mistakes);
   TRY(mistakes.result());
   std::unique_ptr<Store> store = TRY(open_sqlite_store(config.sqlite, observe(doors.metrics)));

@@ -57,8 +57,8 @@ class Server {
 };
 
 // Checks what the configuration names before anything is opened or made: invalid with every mistake
-// of all token files and of the inventory together. Then opens the store, with its errors
-// (sqlite_store.h: invalid, busy, lost). `version` is shown to people.
+// of all token files, the certificate and the inventory together. Then opens the store, with its
+// errors (sqlite_store.h: invalid, busy, lost). `version` is shown to people.
 Result<std::unique_ptr<Server>> open_server(const Config& config, ServerDoors doors,
                                             std::string version);
 

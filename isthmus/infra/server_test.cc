@@ -77,12 +77,15 @@ TEST_F(server, all_mistakes_of_all_files_are_reported_before_the_store_is_made) 
   config.sqlite = directory.path("infra.db");
   config.admin_token_file = "/admin";
   config.owners = {{"prod", "/prod"}};
+  config.tls = TlsFiles{"/cert", "/key"};
   write("/prod", "");
+  write("/key", "no key");
   write("/inventory", "instances: [{uid: m1}, {uid: m1, name: Bad_Name}]");
   Result<std::unique_ptr<Server>> opened = open();
   ASSERT_EQ(opened.outcome(), Outcome::invalid);
-  for (std::string_view part : {"/admin", "/prod: holds no token", "/inventory: line 1:",
-                                "name is required", "Bad_Name", "uid m1 is already"}) {
+  for (std::string_view part :
+       {"/admin", "/prod: holds no token", "tls.certFile", "/cert",
+        "/inventory: line 1:", "name is required", "Bad_Name", "uid m1 is already"}) {
     EXPECT_NE(opened.error().message.find(part), std::string::npos) << part << "\n"
                                                                     << opened.error().message;
   }
