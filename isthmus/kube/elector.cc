@@ -134,7 +134,10 @@ Task<Result<>> Elector::pause() {
 Task<Result<bool>> Elector::attempt() {
   if (!is_current_) {
     Result<Lease> live = co_await read();
-    if (live.outcome() == Outcome::absent) {
+    is_gone_ = live.outcome() == Outcome::absent;
+    if (is_gone_) {
+      // Whoever was seen leading may write until then, and notices only at its next renewal.
+      if (!is_free()) co_return false;
       Result<> created = co_await create();
       may_hold_ = is_unknown(created.outcome());
       if (!created) co_return std::unexpected(created.error());
@@ -207,7 +210,7 @@ void Elector::observe(Lease lease) {
 
 // Returns when the lease may be free, or when it must be read again.
 Task<Result<>> Elector::wait_for_chance() {
-  if (!may_watch_) {
+  if (!may_watch_ || is_gone_) {
     CO_TRY(co_await poll());
     co_return Result<>{};
   }

@@ -128,6 +128,7 @@ class Elector {
   Lease seen_;               // The record as we saw it last.
   Moment seen_at_{};         // When we saw its spec change last.
   bool is_current_ = false;  // Nothing speaks against seen_ being the live record.
+  bool is_gone_ = false;     // There is no lease, or was none when we looked last.
   bool may_watch_ = true;
   bool is_lost_ = false;
   bool may_hold_ = false;  // An attempt to take the lease has no answer that says otherwise.

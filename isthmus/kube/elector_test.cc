@@ -242,6 +242,20 @@ TEST_F(ElectorTest, gives_up_at_once_when_the_lease_is_deleted) {
   EXPECT_EQ(a.ended->outcome(), Outcome::lost);
 }
 
+TEST_F(ElectorTest, does_not_follow_a_deleted_lease_before_the_leader_it_saw_must_have_stopped) {
+  Candidate a(world, api, "a", 1);
+  run(1s);
+  Candidate b(world, api, "b", 2);
+  run(10s);
+  api.inject({.verb = Verb::patch, .hang = true, .times = 100});  // a does not learn of it.
+  api.erase(Lease::resource, kLease);
+  run(9s);
+  EXPECT_FALSE(b.leads());
+  run(7s);
+  EXPECT_TRUE(b.leads());
+  EXPECT_LT(*a.led_until, *b.led_from);
+}
+
 TEST_F(ElectorTest, gives_up_at_once_when_another_holder_is_written_by_hand) {
   Candidate a(world, api, "a", 1);
   run(1s);
