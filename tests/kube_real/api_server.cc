@@ -1,5 +1,6 @@
 #include "tests/kube_real/api_server.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,14 +43,14 @@ ApiServer::ApiServer(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
   int input[2], output[2];
-  ISTHMUS_ASSERT(pipe(input) == 0 && pipe(output) == 0, "no pipes");
+  // Another server started later must not hold our end open.
+  ISTHMUS_ASSERT(pipe2(input, O_CLOEXEC) == 0 && pipe2(output, O_CLOEXEC) == 0, "no pipes");
   pid_ = fork();
   ISTHMUS_ASSERT(pid_ >= 0, "no fork");
   if (pid_ == 0) {
     dup2(input[0], STDIN_FILENO);
     dup2(output[1], STDOUT_FILENO);
     std::freopen("/dev/null", "w", stderr);
-    for (const int end : {input[0], input[1], output[0], output[1]}) close(end);
     execv(words[0], words.data());
     _exit(127);
   }

@@ -263,26 +263,29 @@ TEST(real_compaction, a_watcher_pages_relists_after_410_and_publishes_what_vanis
   EXPECT_TRUE(watch.log.mentions("410"));
 }
 
+// A directory that goes with the test, however it ends.
+struct Directory {
+  Directory() { std::filesystem::create_directories(path); }
+  ~Directory() { std::filesystem::remove_all(path); }
+  const std::string path = ::testing::TempDir() + fmt::format("isthmus-kube-real-{}", getpid());
+};
+
 TEST(real_restart, a_watcher_survives_a_restart_of_its_server) {
-  const std::string dir = ::testing::TempDir() + fmt::format("isthmus-kube-real-{}", getpid());
-  std::filesystem::create_directories(dir);
+  const Directory directory;
+  const std::string& dir = directory.path;
   auto server = std::make_unique<ApiServer>(std::vector<std::string>{"--dir", dir});
   Client client(world(), server->kubeconfig);
   ASSERT_TRUE(wait_for_namespaces(client.api));
   create_node(client.api, "before");
-  {
-    NodeWatch watch(client);
-    ASSERT_TRUE(eventually([&] { return watch.has("before"); }));
-    server.reset();
-    ASSERT_TRUE(eventually([&] { return watch.watcher.state() == "connecting"; }));
-    EXPECT_TRUE(watch.has("before")) << "the last view is kept";
-    server = std::make_unique<ApiServer>(std::vector<std::string>{"--dir", dir});
-    create_node(client.api, "after");
-    EXPECT_TRUE(eventually([&] { return watch.has("after"); }));
-    EXPECT_TRUE(watch.has("before"));
-  }
+  NodeWatch watch(client);
+  ASSERT_TRUE(eventually([&] { return watch.has("before"); }));
   server.reset();
-  std::filesystem::remove_all(dir);
+  ASSERT_TRUE(eventually([&] { return watch.watcher.state() == "connecting"; }));
+  EXPECT_TRUE(watch.has("before")) << "the last view is kept";
+  server = std::make_unique<ApiServer>(std::vector<std::string>{"--dir", dir});
+  create_node(client.api, "after");
+  EXPECT_TRUE(eventually([&] { return watch.has("after"); }));
+  EXPECT_TRUE(watch.has("before"));
 }
 
 }  // namespace
