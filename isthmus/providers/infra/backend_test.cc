@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "isthmus/base/virtual_world.h"
-#include "isthmus/infra/http_api.h"
 #include "isthmus/infra/http_testing.h"
-#include "isthmus/infra/store/sqlite_store.h"
+#include "isthmus/infra/server.h"
 #include "isthmus/providers/infra/provider.h"
 
 namespace isthmus::providers::infra {
@@ -37,24 +36,34 @@ class InProcess final : public net::Transport {
 class infra_backend : public testing::Test {
  protected:
   infra_backend() {
-    write("/prod", "owner-token");
     write("/token", "owner-token\n");
-    Mistakes mistakes;
-    access.load(mistakes);
-    EXPECT_TRUE(mistakes.empty()) << mistakes.text();
+    EXPECT_TRUE(world.run(server->start()));
   }
-  static backend::Config one_owner() {
+  static backend::Config config() {
     backend::Config config;
+    config.sqlite = ":memory:";
+    config.inventory = "/inventory";
     config.owners = {{"prod", "/prod"}};
     return config;
+  }
+  std::unique_ptr<backend::Server> open() {
+    write("/prod", "owner-token");
+    write("/inventory", "instances: []");
+    return backend::open_server(config(), {world.loop, random, files, metrics, log}, "1.2").value();
   }
   void write(const std::string& path, std::string_view text) {
     EXPECT_TRUE(files.write(path, text, FileMode::owner_only));
   }
+  // Lets the backend run until it has taken in the file.
   void load_inventory(std::string_view text) {
     write("/inventory", text);
-    const auto loaded = world.run(inventory.load());
-    ASSERT_TRUE(loaded) << loaded.error().message;
+    const std::size_t lines = log.lines.size();
+    server->reload();
+    EXPECT_EQ(world.run(with_timeout(std::chrono::seconds(5), server->run())).outcome(),
+              Outcome::deadline);
+    for (std::size_t i = lines; i < log.lines.size(); ++i) {
+      EXPECT_LT(log.lines[i].level, Level::error) << log.lines[i].text;
+    }
   }
   Result<cloud::Instance> get(std::string uid) {
     return world.run(machines().get({"isthmus", std::move(uid)}));
@@ -66,13 +75,9 @@ class infra_backend : public testing::Test {
   MemoryLogger log;
   Metrics metrics;
   SeededRandom random{1};
-  backend::Access access{files, log, one_owner()};
-  std::unique_ptr<backend::Store> store = backend::open_sqlite_store(":memory:").value();
-  backend::Instances instances{*store, world.loop};
-  backend::InventoryFile inventory{files, "/inventory", instances, world.loop, metrics, log};
-  backend::HttpApi handler{
-      {*store, instances, access, &inventory, world.loop, random, metrics, log, "1.2"}};
-  InfraProvider provider{std::make_unique<InProcess>(handler), world.loop, files, "/token"};
+  std::unique_ptr<backend::Server> server = open();
+  InfraProvider provider{std::make_unique<InProcess>(server->handler()), world.loop, files,
+                         "/token"};
 };
 
 TEST_F(infra_backend, shakes_hands_with_the_provider) {
