@@ -34,6 +34,7 @@ struct OneManager {
     options.election.lease = kLease;
     options.election.identity = std::move(identity);
     options.node.plan.scheme = "isthmus";
+    options.node.refresh_every = seconds(2);
     manager.emplace(ManagerDoors{world.loop, random, metrics, log, api, api, api, api, *cloud},
                     std::move(options));
   }
@@ -225,6 +226,19 @@ TEST_F(ManagerTest, is_unready_but_alive_while_the_cloud_or_the_api_server_is_si
   one.provider->faults.error = std::nullopt;
   pass(minutes(2));
   EXPECT_EQ(one.check("cloud-provider"), Outcome::ok);
+}
+
+TEST_F(ManagerTest, sees_a_machine_move_within_a_round_however_short) {
+  OneManager one(world, api, "a");
+  register_node("node1");
+  start(one);
+  pass(seconds(5));
+
+  one.provider->machines.front().zone = "rack-9";
+  pass(seconds(5));
+
+  const json::value node = api.see(kube::Node::resource, {.name = "node1"});
+  EXPECT_EQ(node.at_pointer("/metadata/labels/topology.kubernetes.io~1zone"), "rack-9");
 }
 
 TEST_F(ManagerTest, says_in_its_metrics_which_controllers_run) {

@@ -29,6 +29,12 @@ bool keeps_annotation(std::string_view key) {
 
 bool is_newcomer(const kube::Node& node) { return node.find_taint(kUninitializedTaint) != nullptr; }
 
+// An answer older than half a round would show every other change a round late.
+NodeControllerOptions with_ages_that_fit(NodeControllerOptions options) {
+  options.member_age_max = std::min(options.member_age_max, options.refresh_every / 2);
+  return options;
+}
+
 }  // namespace
 
 kube::Projection node_projection() { return {.keeps_annotation = keeps_annotation}; }
@@ -50,7 +56,7 @@ NodeController::NodeController(NodeControllerOptions options, kube::Store<kube::
                                kube::ApiDoor& api, cloud::InstanceCache& machines,
                                kube::Recorder& recorder, const Clock& clock, Metrics& metrics,
                                Logger& log)
-    : options_(std::move(options)),
+    : options_(with_ages_that_fit(std::move(options))),
       nodes_(nodes),
       api_(api),
       machines_(machines),
