@@ -13,13 +13,12 @@ def hanging(k8s, slow_infra, make_manager, machines=(NODE1,), **node):
     """(wire, the Node): a manager that has asked for the Node's machine and gets no answer yet."""
     infra, wire = slow_infra(machines)
     make_manager(infra)
-    # What the manager asks of the backend at its start is answered before the wire is held up.
-    until(lambda: k8s.holder(), what="a leader")
-    k8s.register("warmup")
-    until(lambda: k8s.events("warmup", "FailedToInitialize"))
+    # Nothing has been asked about machines yet, so no memory of an answer can stand in for one.
+    until(k8s.holder, what="a leader")
     wire.hold()
     node = k8s.register("node1", **node)
     until(lambda: wire.held > 0, what="a cloud call that hangs")
+    assert is_tainted(k8s.node("node1"))
     return wire, node
 
 

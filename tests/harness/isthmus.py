@@ -66,7 +66,7 @@ class Infra:
         wait.until(self.is_ready, 20, f"infra ready, see {self.process.log}")
 
     def is_ready(self):
-        assert self.process.running, self.process.output()
+        self.process.must_run()
         try:
             return self.client.request("GET", "/readyz").status == 200
         except OSError:
@@ -111,7 +111,7 @@ class Manager:
         wait.until(self.is_alive, 20, f"{self.name} alive, see {self._log}")
 
     def is_alive(self):
-        assert self.process.running, self.process.output()
+        self.process.must_run()
         try:
             return self.operator.request("GET", "/livez").status == 200
         except OSError:

@@ -7,6 +7,10 @@ import subprocess
 import time
 
 
+class Died(Exception):
+    """A program that should run has ended."""
+
+
 class Process:
     """One running program. Its output goes to a log file; it dies with us, whatever happens to us.
 
@@ -38,6 +42,11 @@ class Process:
     def exit_code(self):
         """None while it runs; negative: the signal that ended it."""
         return self._child.poll()
+
+    def must_run(self):
+        """Died, with its output, when it does not run any more; no waiting helps then."""
+        if not self.running:
+            raise Died(f"{self.name} ended with {self.exit_code}: {self.output()}")
 
     def output(self):
         with open(self.log, encoding="utf-8", errors="replace") as log:
