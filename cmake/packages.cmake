@@ -12,6 +12,15 @@ find_package(simdjson REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(GTest REQUIRED)
 
+# Netfilter's own small libraries bring pkg-config files only.
+foreach(library IN ITEMS mnl nftnl)
+  find_library(ISTHMUS_LIB${library} ${library} REQUIRED)
+  add_library(lib${library} INTERFACE)
+  target_link_libraries(lib${library} INTERFACE ${ISTHMUS_LIB${library}})
+endforeach()
+find_path(ISTHMUS_LIBMNL_INCLUDE libmnl/libmnl.h REQUIRED)
+find_path(ISTHMUS_LIBNFTNL_INCLUDE libnftnl/set.h REQUIRED)
+
 # prometheus-cpp's own package file drags in its web server and push client; the registry is all we use.
 find_library(ISTHMUS_PROMETHEUS_CORE prometheus-cpp-core REQUIRED)
 find_path(ISTHMUS_PROMETHEUS_INCLUDE prometheus/registry.h REQUIRED)
