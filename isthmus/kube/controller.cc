@@ -1,6 +1,7 @@
 #include "isthmus/kube/controller.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -56,12 +57,6 @@ Verdict earlier(const Verdict& one, const Verdict& other) {
   return one.delay <= other.delay ? one : other;
 }
 
-Counter& runs(Metrics& metrics, std::string_view controller, Outcome outcome) {
-  return metrics.counter(
-      "isthmus_reconcile_total", "Number of runs of a controller for one object, by outcome.",
-      {{"controller", std::string(controller)}, {"outcome", std::string(to_string(outcome))}});
-}
-
 }  // namespace
 
 Action Action::again_after(Duration delay) {
@@ -88,6 +83,7 @@ struct Controller::Inside {
 
   Task<Result<>> work();
   Task<Result<>> run_key(std::string key);
+  Counter& runs(const Reconciler& reconciler, Outcome outcome);
   void report(const Reconciler& reconciler, const std::string& key, const Error& error);
   void settle(const std::string& key, const Verdict& verdict);
 
@@ -101,6 +97,7 @@ struct Controller::Inside {
   bool stopping = false;
   std::multiset<Moment> running;
   Moment last_finished;
+  std::map<std::pair<const Reconciler*, Outcome>, Counter*> run_counters = {};  // Looked up once.
 };
 
 Controller::Controller(ControllerOptions options,
@@ -168,7 +165,7 @@ Task<Result<>> Controller::Inside::run_key(std::string key) {
   for (Reconciler& reconciler : reconcilers) {
     Result<Action> answer =
         co_await with_timeout(options.run_timeout, reconciler.reconcile(*object));
-    runs(metrics, reconciler.name(), answer.outcome()).add();
+    runs(reconciler, answer.outcome()).add();
     if (!answer) report(reconciler, key, answer.error());
     verdict = earlier(verdict, verdict_of(answer, random));
   }
@@ -176,6 +173,17 @@ Task<Result<>> Controller::Inside::run_key(std::string key) {
   Scope& scope = co_await current_scope();
   if (scope.is_cancelled()) co_return fail(scope.reason(), "reconciling: stopped");
   co_return Result<>{};
+}
+
+Counter& Controller::Inside::runs(const Reconciler& reconciler, Outcome outcome) {
+  Counter*& counter = run_counters[{&reconciler, outcome}];
+  if (counter == nullptr) {
+    counter = &metrics.counter("isthmus_reconcile_total",
+                               "Number of runs of a controller for one object, by outcome.",
+                               {{"controller", std::string(reconciler.name())},
+                                {"outcome", std::string(to_string(outcome))}});
+  }
+  return *counter;
 }
 
 // A conflict is how other writers are noticed, and being cancelled is our own end: nobody needs to

@@ -12,31 +12,42 @@ const std::vector<double> kBytes = {64,    256,    512,     1024,    4096,    16
 }  // namespace
 
 RestCall RestMetrics::begin(const net::Request& request, Moment now) {
-  metrics_
-      .histogram("rest_client_request_size_bytes",
-                 "Request size in bytes. Broken down by verb and host.", kBytes,
-                 {{"verb", request.method}, {"host", host_}})
-      .observe(static_cast<double>(request.body.size()));
+  of_method(request.method).request_bytes->observe(static_cast<double>(request.body.size()));
   return {request.method, now};
 }
 
 void RestMetrics::end(const RestCall& call, Moment now, int status, std::size_t answer_bytes) {
-  const std::string code = status == 0 ? "<error>" : std::to_string(status);
-  metrics_
-      .counter("rest_client_requests_total",
-               "Number of HTTP requests, partitioned by status code, method, and host.",
-               {{"code", code}, {"method", call.method}, {"host", host_}})
-      .add();
-  metrics_
-      .histogram("rest_client_request_duration_seconds",
-                 "Request latency in seconds. Broken down by verb, and host.", kSeconds,
-                 {{"verb", call.method}, {"host", host_}})
-      .observe(now - call.sent);
-  metrics_
-      .histogram("rest_client_response_size_bytes",
-                 "Response size in bytes. Broken down by verb and host.", kBytes,
-                 {{"verb", call.method}, {"host", host_}})
-      .observe(static_cast<double>(answer_bytes));
+  const OfMethod& series = of_method(call.method);
+  series.duration->observe(now - call.sent);
+  series.answer_bytes->observe(static_cast<double>(answer_bytes));
+  requests(call.method, status).add();
+}
+
+RestMetrics::OfMethod& RestMetrics::of_method(const std::string& method) {
+  const auto known = methods_.find(method);
+  if (known != methods_.end()) return known->second;
+  const Metrics::Labels labels = {{"verb", method}, {"host", host_}};
+  const OfMethod made = {
+      &metrics_.histogram("rest_client_request_size_bytes",
+                          "Request size in bytes. Broken down by verb and host.", kBytes, labels),
+      &metrics_.histogram("rest_client_response_size_bytes",
+                          "Response size in bytes. Broken down by verb and host.", kBytes, labels),
+      &metrics_.histogram("rest_client_request_duration_seconds",
+                          "Request latency in seconds. Broken down by verb, and host.", kSeconds,
+                          labels)};
+  return methods_.emplace(method, made).first->second;
+}
+
+Counter& RestMetrics::requests(const std::string& method, int status) {
+  Counter*& counter = requests_[{method, status}];
+  if (counter == nullptr) {
+    const std::string code = status == 0 ? "<error>" : std::to_string(status);
+    counter =
+        &metrics_.counter("rest_client_requests_total",
+                          "Number of HTTP requests, partitioned by status code, method, and host.",
+                          {{"code", code}, {"method", method}, {"host", host_}});
+  }
+  return *counter;
 }
 
 }  // namespace isthmus::kube

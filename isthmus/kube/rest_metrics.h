@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "isthmus/base/clock.h"
 #include "isthmus/base/metrics.h"
@@ -16,6 +18,8 @@ struct RestCall {
   Moment sent;
 };
 
+// Looks a series up when it first counts and keeps it: looking up takes longer than counting, and a
+// manager makes hundreds of calls a second.
 class RestMetrics {
  public:
   // `host` labels every series.
@@ -27,8 +31,18 @@ class RestMetrics {
   void end(const RestCall& call, Moment now, int status, std::size_t answer_bytes);
 
  private:
+  struct OfMethod {
+    Histogram* request_bytes;
+    Histogram* answer_bytes;
+    Histogram* duration;
+  };
+  OfMethod& of_method(const std::string& method);
+  Counter& requests(const std::string& method, int status);
+
   const std::string host_;
   Metrics& metrics_;
+  std::map<std::string, OfMethod> methods_;
+  std::map<std::pair<std::string, int>, Counter*> requests_;
 };
 
 }  // namespace isthmus::kube

@@ -107,6 +107,18 @@ TEST_F(WatcherTest, falls_back_to_pages_when_the_end_of_the_stream_of_objects_ne
   EXPECT_EQ(lists(), 1u);
 }
 
+TEST_F(WatcherTest, falls_back_to_pages_when_it_is_cut_off_as_too_slow_for_the_stream_of_objects) {
+  api.withholds_initial_end = true;  // There is always more to come when the server hangs up.
+  put("a");
+  for (int i = 0; i < 5; ++i) {
+    run(100ms);
+    api.end_watches();
+    run(2s);
+  }
+  EXPECT_EQ(names(), "a ");
+  EXPECT_EQ(lists(), 1u);
+}
+
 TEST_F(WatcherTest, resumes_after_the_servers_orderly_end_without_a_list) {
   put("a");
   run(2s);
