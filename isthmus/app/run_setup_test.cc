@@ -1,0 +1,108 @@
+#include "isthmus/app/run_setup.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "isthmus/net/temporary_directory_testing.h"
+
+namespace isthmus::app {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class RunSetupTest : public testing::Test {
+ protected:
+  RunSetupTest() {
+    options.cloud_provider = "isthmus";
+    options.cloud_config = file("cloud.yaml", "url: unix:///run/isthmus/infra.sock\n");
+    options.kubeconfig = file("kubeconfig", R"(
+apiVersion: v1
+kind: Config
+current-context: test
+contexts: [{name: test, context: {cluster: test, user: me}}]
+clusters: [{name: test, cluster: {server: "https://127.0.0.1:6443"}}]
+users: [{name: me, user: {token: t0ken}}]
+)");
+  }
+
+  std::string file(const std::string& name, const std::string& contents) {
+    const std::string path = directory.path(name);
+    EXPECT_TRUE(world.files().write(path, contents, FileMode::owner_only).has_value());
+    return path;
+  }
+  std::optional<RunSetup> prepare() { return prepare_run(world, options, environment, mistakes); }
+
+  net::TemporaryDirectory directory;
+  net::PosixWorld world;
+  RunOptions options;
+  Environment environment{.host_name = "host1", .in_cluster = {}};
+  Mistakes mistakes;
+};
+
+TEST_F(RunSetupTest, what_is_read_lands_in_the_setup) {
+  options.secure_port = 20258;
+  options.concurrent_node_syncs = 3;
+  options.leader_elect_resource_name = "my-lease";
+  const std::optional<RunSetup> setup = prepare();
+
+  EXPECT_THAT(mistakes.list(), IsEmpty());
+  ASSERT_TRUE(setup.has_value());
+  EXPECT_EQ(setup->cluster.server, "https://127.0.0.1:6443");
+  EXPECT_EQ(setup->cloud.provider->scheme(), "isthmus");
+  EXPECT_EQ(setup->manager.node.plan.scheme, "isthmus");
+  EXPECT_EQ(setup->manager.node_workers, 3u);
+  EXPECT_EQ(setup->manager.election.lease.name, "my-lease");
+  EXPECT_THAT(setup->manager.election.identity, testing::StartsWith("host1_"));
+  ASSERT_TRUE(setup->serving.has_value());
+  EXPECT_EQ(setup->serving->address.port, 20258);
+}
+
+TEST_F(RunSetupTest, two_processes_on_one_host_have_different_identities) {
+  EXPECT_NE(prepare()->manager.election.identity, prepare()->manager.election.identity);
+}
+
+TEST_F(RunSetupTest, master_counts_instead_of_the_kubeconfigs_server) {
+  options.master = "https://10.0.0.1:443";
+  EXPECT_EQ(prepare()->cluster.server, "https://10.0.0.1:443");
+}
+
+TEST_F(RunSetupTest, an_ipv6_bind_address_needs_no_brackets) {
+  options.bind_address = "::1";
+  const std::optional<RunSetup> setup = prepare();
+  ASSERT_TRUE(setup.has_value()) << mistakes.text();
+  EXPECT_THAT(setup->serving->address.host_or_path, HasSubstr("::1"));
+}
+
+TEST_F(RunSetupTest, port_zero_serves_nothing) {
+  options.secure_port = 0;
+  EXPECT_FALSE(prepare()->serving.has_value());
+}
+
+TEST_F(RunSetupTest, mistakes_of_all_files_are_reported_together) {
+  options.kubeconfig = directory.path("none");
+  options.cloud_config = file("bad.yaml", "urll: x\n");
+  options.tls_cert_file = directory.path("none.crt");
+  options.tls_private_key_file = directory.path("none.key");
+  options.node_match_order = "name,serial";
+  options.bind_address = "not an address";
+
+  EXPECT_FALSE(prepare().has_value());
+
+  const std::string text = mistakes.text();
+  EXPECT_THAT(text, HasSubstr("--kubeconfig"));
+  EXPECT_THAT(text, HasSubstr("urll"));
+  EXPECT_THAT(text, HasSubstr("none.crt"));
+  EXPECT_THAT(text, HasSubstr("serial"));
+  EXPECT_THAT(text, HasSubstr("--bind-address"));
+}
+
+TEST_F(RunSetupTest, outside_a_cluster_the_missing_kubeconfig_is_named) {
+  options.kubeconfig = "";
+  EXPECT_FALSE(prepare().has_value());
+  EXPECT_THAT(mistakes.text(), HasSubstr("--kubeconfig is not given"));
+  EXPECT_THAT(mistakes.text(), HasSubstr("KUBERNETES_SERVICE_HOST"));
+}
+
+}  // namespace
+}  // namespace isthmus::app
