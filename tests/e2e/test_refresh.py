@@ -63,7 +63,7 @@ def requests_to(infra):
     """How many questions about machines the backend has answered."""
     lines = infra.client.request("GET", "/metrics").text.splitlines()
     return sum(float(line.rsplit(" ", 1)[1]) for line in lines
-               if not line.startswith("#") and "requests_total" in line and "instances" in line)
+               if not line.startswith("#") and "requests_total" in line and "Instance" in line)
 
 
 def test_addresses_that_someone_overwrote_come_back(k8s, make_infra, make_manager):
