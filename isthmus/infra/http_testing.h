@@ -25,6 +25,7 @@ class RecordingWriter final : public net::ResponseWriter {
   Task<Result<>> chunk(std::string bytes) override {
     if (chunk_delay != Duration::zero()) CO_TRY(co_await sleep_for(chunk_delay));
     response.body += bytes;
+    ++chunks;
     co_return Result<>{};
   }
   Task<Result<>> finish() override {
@@ -47,6 +48,7 @@ class RecordingWriter final : public net::ResponseWriter {
 
   net::Response response;
   bool finished = false;
+  std::size_t chunks = 0;
   Duration chunk_delay{};  // How slowly the client reads.
   Signal client_left;
 };

@@ -10,8 +10,11 @@ namespace {
 
 using api::WatchEvent;
 
-// Taken from the store and written to the client at once: some 250 KB.
+// Taken from the store at once, unless one commit is larger: some 250 KB.
 constexpr std::size_t kChangesMax = 500;
+
+// Written to the client at once.
+constexpr std::size_t kChunkBytes = 64 * 1024;
 
 WatchEvent bookmark(Revision revision) {
   return {WatchEvent::Type::bookmark, revision, std::nullopt, std::nullopt};
@@ -42,6 +45,17 @@ class Opened {
 Task<Result<>> wait_until_closed(net::ResponseWriter& writer) {
   Result<> closed = co_await writer.closed();
   co_return closed;
+}
+
+// In pieces, so that a client who reads slowly is given its time for each, and others theirs.
+Task<Result<>> write(const std::vector<WatchEvent>& events, net::ResponseWriter& writer) {
+  std::string lines;
+  for (const WatchEvent& event : events) {
+    lines += encode(event) + "\n";
+    bool full = lines.size() >= kChunkBytes || &event == &events.back();
+    if (full) CO_TRY(co_await writer.chunk(std::exchange(lines, {})));
+  }
+  co_return Result<>{};
 }
 
 // The pump's way to end its sibling, who waits for the client to leave.
@@ -108,9 +122,7 @@ Task<Result<>> WatchStream::pump(Revision from, std::function<bool()> allowed,
       events = {farewell(
           from, api::make_problem(api::problem::unauthenticated, "the token is no longer known"))};
     }
-    std::string lines;
-    for (const WatchEvent& event : events) lines += encode(event) + "\n";
-    CO_TRY(co_await writer.chunk(std::move(lines)));
+    CO_TRY(co_await write(events, writer));
     events_.add(static_cast<double>(events.size()));
     if (events.back().type == WatchEvent::Type::problem) break;
   }

@@ -76,6 +76,20 @@ TEST_F(watch_stream, a_client_cut_off_inside_a_commit_gets_all_of_it_again) {
   EXPECT_EQ(told[0].instance->revision, 2u);
 }
 
+TEST_F(watch_stream, a_large_commit_is_written_in_pieces_and_whole) {
+  std::vector<InventoryLine> lines;
+  for (int i = 0; i < 2000; ++i) {
+    std::string name = "m" + std::to_string(i);
+    lines.push_back({a_machine(name, name), i});
+  }
+  YamlMistakes mistakes;
+  ASSERT_TRUE(world.run(instances.load(lines, mistakes)));
+  writer.chunk_delay = 10ms;
+  watch_for(1s, 0).outcome();
+  EXPECT_EQ(events().size(), 2000u);
+  EXPECT_GT(writer.chunks, 5u);
+}
+
 TEST_F(watch_stream, a_quiet_stream_carries_bookmarks) {
   put("a", "a");
   EXPECT_EQ(watch_for(3 * kBookmarkPeriod + 1s, 1).outcome(), Outcome::deadline);
