@@ -76,7 +76,7 @@ Manager::Parts::Parts(ManagerDoors doors_, ManagerOptions options_)
       life(doors.loop),
       budget(doors.loop, options.api_qps, options.api_burst),
       leased_api(doors.work_api, life),
-      work_api(leased_api, budget, doors.loop, doors.metrics),
+      work_api(leased_api, budget, doors.loop, doors.metrics, options.api_host),
       broadcaster(doors.event_api, doors.loop, doors.random, doors.metrics, doors.log),
       election_recorder(broadcaster.recorder(kComponent)),
       node_recorder(broadcaster.recorder("cloud-node-controller")),

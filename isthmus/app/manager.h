@@ -42,6 +42,7 @@ struct ManagerDoors {
 struct ManagerOptions {
   bool leader_elect = true;
   kube::ElectorOptions election;
+  std::string api_host;  // The `host` of the API's metrics.
   double api_qps = 200;  // Of work_api alone.
   unsigned api_burst = 400;
   std::size_t node_workers = 10;
