@@ -52,6 +52,10 @@ void add_node_controller(FlagTable& table, RunOptions& options) {
                           group, "How often an initialized Node is compared with its machine.");
   table.text("node-match-order", options.node_match_order, group,
              "What finds a Node's machine, in order, comma-separated.");
+  table.boolean("node-labels-refresh", options.node_labels_refresh, group,
+                "Keep the labels of initialized Nodes as their machines have them.");
+  table.boolean("node-ip-per-family", options.node_ip_per_family, group,
+                "A kubelet's --node-ip drops other addresses of its own family only.");
 }
 
 void add_serving(FlagTable& table, RunOptions& options) {

@@ -33,6 +33,8 @@ struct RunOptions {
   std::int64_t concurrent_node_syncs = 10;
   Duration node_status_update_frequency = std::chrono::minutes(5);
   std::string node_match_order = "providerID,systemUUID,name,InternalIP";
+  bool node_labels_refresh = true;
+  bool node_ip_per_family = false;
 
   std::string bind_address = "0.0.0.0";
   std::int64_t secure_port = 10258;

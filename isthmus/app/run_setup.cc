@@ -80,6 +80,10 @@ ManagerOptions manager_options(const RunOptions& options, const Environment& env
   manager.api_burst = static_cast<unsigned>(options.kube_api_burst);
   manager.node_workers = static_cast<std::size_t>(options.concurrent_node_syncs);
   manager.node.plan.match_order = match_order(options, mistakes);
+  manager.node.plan.refresh_labels = options.node_labels_refresh;
+  manager.node.plan.node_ip_filter = options.node_ip_per_family
+                                         ? controllers::NodeIpFilter::per_family
+                                         : controllers::NodeIpFilter::whole_type;
   manager.node.refresh_every = options.node_status_update_frequency;
   return manager;
 }
