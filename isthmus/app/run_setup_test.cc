@@ -67,6 +67,20 @@ TEST_F(RunSetupTest, master_counts_instead_of_the_kubeconfigs_server) {
   EXPECT_EQ(prepare()->cluster.server, "https://10.0.0.1:443");
 }
 
+TEST_F(RunSetupTest, the_node_controller_is_told_what_the_flags_say) {
+  const controllers::NodePlanOptions as_usual = prepare()->manager.node.plan;
+  EXPECT_TRUE(as_usual.refresh_labels);
+  EXPECT_EQ(as_usual.node_ip_filter, controllers::NodeIpFilter::whole_type);
+  EXPECT_EQ(as_usual.scheme, "isthmus");
+  options.node_labels_refresh = false;
+  options.node_ip_per_family = true;
+  options.node_match_order = "name";
+  const controllers::NodePlanOptions told = prepare()->manager.node.plan;
+  EXPECT_FALSE(told.refresh_labels);
+  EXPECT_EQ(told.node_ip_filter, controllers::NodeIpFilter::per_family);
+  EXPECT_EQ(told.match_order, std::vector{controllers::MatchBy::name});
+}
+
 TEST_F(RunSetupTest, an_ipv6_bind_address_needs_no_brackets) {
   options.bind_address = "::1";
   const std::optional<RunSetup> setup = prepare();
