@@ -71,7 +71,7 @@ Task<Result<>> serve(Backend& backend, Wishes& wishes) {
 
 int start(net::PosixWorld& world, const infra::Config& config, Logger& log, Mistakes& mistakes) {
   Metrics metrics;
-  ProcessMetrics process_metrics(world.files(), metrics);
+  ProcessMetrics process_metrics(world.loop(), world.files(), metrics);
   Result<std::unique_ptr<infra::Server>> server = infra::open_server(
       config, {world.loop(), world.random(), world.files(), metrics, log}, version());
   if (!server && server.outcome() == Outcome::invalid) {

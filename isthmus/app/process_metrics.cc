@@ -58,8 +58,12 @@ std::optional<double> parse_boot_time(std::string_view text) {
   return number(text.substr(at + kLabel.size()));
 }
 
-ProcessMetrics::ProcessMetrics(Files& files, Metrics& metrics)
-    : files_(files),
+ProcessMetrics::ProcessMetrics(Loop& loop, Files& files, Metrics& metrics)
+    : loop_(loop),
+      files_(files),
+      turns_(metrics.histogram("isthmus_loop_turn_seconds",
+                               "How long the event loop was busy without looking outside.",
+                               exponential_buckets(0.0001, 4, 8))),
       cpu_seconds_(metrics.counter("process_cpu_seconds_total",
                                    "Total user and system CPU time spent in seconds.")),
       resident_bytes_(
@@ -68,7 +72,11 @@ ProcessMetrics::ProcessMetrics(Files& files, Metrics& metrics)
           metrics.gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.")),
       start_time_(metrics.gauge("process_start_time_seconds",
                                 "Start time of the process since unix epoch in seconds.")),
-      on_collect_(metrics, [this] { refresh(); }) {}
+      on_collect_(metrics, [this] { refresh(); }) {
+  loop_.observe_turns([this](Duration busy) { turns_.observe(busy); });
+}
+
+ProcessMetrics::~ProcessMetrics() { loop_.observe_turns({}); }
 
 void ProcessMetrics::refresh() {
   Result<std::string> self = files_.read("/proc/self/stat", kProcFileBytesMax);

@@ -1,11 +1,13 @@
-// The process_* metrics every Prometheus client library exports: how much memory and processor time
-// this process has used, and since when it runs. Read from /proc at each scrape.
+// What a process tells about itself: the process_* metrics every Prometheus client library exports
+// (memory, processor time, since when it runs; read from /proc at each scrape), and how long the
+// event loop was busy without looking outside.
 #pragma once
 
 #include <optional>
 #include <string_view>
 
 #include "isthmus/base/files.h"
+#include "isthmus/base/loop.h"
 #include "isthmus/base/metrics.h"
 
 namespace isthmus::app {
@@ -25,15 +27,20 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text, double tick
 // The moment of boot in seconds since 1970, from /proc/stat; nullopt: not in there.
 std::optional<double> parse_boot_time(std::string_view text);
 
-// Keeps the gauges up to date for as long as it lives.
+// Keeps them up to date for as long as it lives. The doors outlive it.
 class ProcessMetrics {
  public:
-  ProcessMetrics(Files& files, Metrics& metrics);
+  ProcessMetrics(Loop& loop, Files& files, Metrics& metrics);
+  ~ProcessMetrics();
+  ProcessMetrics(const ProcessMetrics&) = delete;
+  ProcessMetrics& operator=(const ProcessMetrics&) = delete;
 
  private:
   void refresh();
 
+  Loop& loop_;
   Files& files_;
+  Histogram& turns_;
   Counter& cpu_seconds_;
   Gauge& resident_bytes_;
   Gauge& virtual_bytes_;

@@ -71,24 +71,18 @@ struct Program {
         setup(setup_),
         log(log_),
         ways(std::move(ways_)),
-        process_metrics(world.files(), metrics_),
-        turns(metrics_.histogram("isthmus_loop_turn_seconds",
-                                 "How long the event loop was busy without looking outside.",
-                                 exponential_buckets(0.0001, 4, 8))),
+        process_metrics(world.loop(), world.files(), metrics_),
         cloud(std::move(setup.cloud.provider), setup.cloud.limits, world.loop(), metrics_, log),
         manager({world.loop(), world.random(), metrics_, log, ways.work->api(), ways.watch->api(),
                  ways.lease->api(), ways.events->api(), cloud},
                 setup.manager),
-        endpoints(metrics_, log, manager.checks()) {
-    world.loop().observe_turns([this](Duration busy) { turns.observe(busy); });
-  }
+        endpoints(metrics_, log, manager.checks()) {}
 
   net::PosixWorld& world;
   RunSetup& setup;
   Logger& log;
   Ways ways;
   ProcessMetrics process_metrics;
-  Histogram& turns;
   cloud::Stack cloud;
   Manager manager;
   OperatorEndpoints endpoints;
@@ -136,7 +130,6 @@ int start(net::PosixWorld& world, RunSetup& setup, Logger& log) {
                         {"identity", setup.manager.election.identity}});
   Result<> ended = run_until_stopped(
       world, log, kStopGrace, [&program](Wishes& wishes) { return run_program(program, wishes); });
-  world.loop().observe_turns({});
   if (ended) {
     log.info("stopped");
     return kExitDone;
