@@ -99,7 +99,6 @@ Task<Result<NodeController::Step>> NodeController::attempt(NodePtr node) {
   }
 
   NodePlan plan = plan_node(*node, *evidence, options_.plan);
-  log_.debug("planned", {{"node", node->meta.key.name}, {"plan", describe(plan)}});
   if (auto* act = std::get_if<Initialize>(&plan.what)) {
     teller_.tell(kube::reference_to(*node), plan.notices);
     Result<Step> step = co_await initialize(node, std::move(*act));
@@ -146,9 +145,7 @@ Task<Result<Evidence>> NodeController::ask(NodePtr node) {
 Task<Result<NodeController::Step>> NodeController::initialize(NodePtr node, Initialize act) {
   claims_.claim(act.provider_id, node->meta.key);
   if (act.addresses) {
-    const kube::Patch addresses =
-        kube::node_addresses_patch(kube::unchanged(node->meta), *act.addresses);
-    Patched patched = CO_TRY(co_await patch(node, "status", addresses));
+    Patched patched = CO_TRY(co_await patch_addresses(node, *act.addresses));
     co_return LookAgain{std::move(patched.node)};
   }
   std::optional<kube::Patch> change = kube::node_patch(*node, act.change);
@@ -157,7 +154,8 @@ Task<Result<NodeController::Step>> NodeController::initialize(NodePtr node, Init
   if (!patched.done) co_return LookAgain{std::move(patched.node)};
 
   count("initialized", "");
-  log_.info("node initialized", {{"node", node->meta.key.name}, {"providerID", act.provider_id}});
+  log_.info("node initialized",
+            {{"node", node->meta.key.name}, {"plan", describe({.what = std::move(act)})}});
   if (node->meta.creation_time > WallTime{}) {
     const Duration delay = std::max(clock_.wall_now() - node->meta.creation_time, Duration::zero());
     taint_removal_delay_.observe(delay);
@@ -169,16 +167,15 @@ Task<Result<NodeController::Step>> NodeController::initialize(NodePtr node, Init
 
 Task<Result<NodeController::Step>> NodeController::refresh(NodePtr node, Refresh act) {
   if (act.addresses) {
-    const kube::Patch addresses =
-        kube::node_addresses_patch(kube::unchanged(node->meta), *act.addresses);
-    Patched patched = CO_TRY(co_await patch(node, "status", addresses));
+    Patched patched = CO_TRY(co_await patch_addresses(node, *act.addresses));
     if (!patched.done || !act.change.empty()) co_return LookAgain{std::move(patched.node)};
   } else if (std::optional<kube::Patch> change = kube::node_patch(*node, act.change)) {
     Patched patched = CO_TRY(co_await patch(node, "", *std::move(change)));
     if (!patched.done) co_return LookAgain{std::move(patched.node)};
+    log_.info("node refreshed",
+              {{"node", node->meta.key.name}, {"plan", describe({.what = std::move(act)})}});
   }
   count("refreshed", "");
-  log_.info("node refreshed", {{"node", node->meta.key.name}});
   co_return Finished{next_refresh()};
 }
 
@@ -205,6 +202,17 @@ Result<NodeController::Step> NodeController::cloud_failed(const kube::Node& node
   if (!refused) return fail("asking the cloud", std::move(error));
   log_.warning("the cloud refuses to tell", {{"node", node.meta.key.name}, {"why", error}});
   return Finished{kube::Action::again_after(options_.refused_again_after)};
+}
+
+Task<Result<NodeController::Patched>> NodeController::patch_addresses(
+    NodePtr node, std::vector<kube::NodeAddress> addresses) {
+  kube::Patch body = kube::node_addresses_patch(kube::unchanged(node->meta), addresses);
+  Patched patched = CO_TRY(co_await patch(node, "status", std::move(body)));
+  if (patched.done) {
+    log_.info("node addresses written",
+              {{"node", node->meta.key.name}, {"addresses", describe(addresses)}});
+  }
+  co_return patched;
 }
 
 Task<Result<NodeController::Patched>> NodeController::patch(NodePtr node, std::string subresource,

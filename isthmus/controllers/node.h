@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "isthmus/base/log.h"
 #include "isthmus/base/metrics.h"
@@ -93,6 +94,7 @@ class NodeController final : public kube::Reconciler {
     bool done;
     NodePtr node;
   };
+  Task<Result<Patched>> patch_addresses(NodePtr node, std::vector<kube::NodeAddress> addresses);
   Task<Result<Patched>> patch(NodePtr node, std::string subresource, kube::Patch patch);
   Task<Result<NodePtr>> read_live(kube::ObjectName name);
   Error write_failed(const kube::Node& node, Error error);

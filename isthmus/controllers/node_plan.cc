@@ -105,10 +105,7 @@ NodePlan plan_member(const kube::Node& node, const Evidence& evidence,
 }
 
 std::string describe_addresses(const std::optional<std::vector<kube::NodeAddress>>& addresses) {
-  if (!addresses) return {};
-  std::vector<std::string> parts;
-  for (const auto& [type, address] : *addresses) parts.push_back(type + " " + address);
-  return fmt::format("; addresses {}", fmt::join(parts, ", "));
+  return addresses ? "; addresses " + describe(*addresses) : "";
 }
 
 std::string describe_change(const kube::NodeChange& change) {
@@ -153,6 +150,12 @@ NodePlan plan_node(const kube::Node& node, const Evidence& evidence,
   if (is_tainted(node)) return plan_tainted(node, evidence, options);
   if (node.provider_id.empty()) return leave_unclaimed(options);
   return plan_member(node, evidence, options);
+}
+
+std::string describe(const std::vector<kube::NodeAddress>& addresses) {
+  std::vector<std::string> parts;
+  for (const auto& [type, address] : addresses) parts.push_back(type + " " + address);
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string describe(const NodePlan& plan) { return std::visit(Describe{}, plan.what); }

@@ -77,7 +77,8 @@ Question question_for(const kube::Node& node, const NodePlanOptions& options);
 NodePlan plan_node(const kube::Node& node, const Evidence& evidence,
                    const NodePlanOptions& options);
 
-// One line for people: dry run, log and audit.
+// One line for people: dry run, log and audit. Addresses are "InternalIP 10.0.0.1, Hostname node1".
 std::string describe(const NodePlan& plan);
+std::string describe(const std::vector<kube::NodeAddress>& addresses);
 
 }  // namespace isthmus::controllers
