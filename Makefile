@@ -17,7 +17,7 @@ pytest := $(python) -B -m pytest -p no:cacheprovider -ra
 werror := $(if $(filter 1,$(WERROR)),ON,OFF)
 export ISTHMUS_BINARY ?= $(CURDIR)/build/$(PRESET)/bin/isthmus
 
-.PHONY: help setup build programs unit test demo bench e2e cluster-test asan fuzz lint format tidy clean
+.PHONY: help setup configure build program programs unit test demo bench e2e cluster-test asan fuzz lint format tidy clean
 
 help:
 	@echo "make demo          the main job on a real kube-apiserver, in a minute once built (KEEP=1 leaves it running)"
@@ -34,9 +34,15 @@ help:
 setup:
 	@tools/setup
 
-build: setup
+configure: setup
 	@cmake --preset $(PRESET) -DISTHMUS_WERROR=$(werror) -DPython3_EXECUTABLE=$(python) --log-level=WARNING >/dev/null
+
+build: configure
 	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+# The program without its unit tests: half the work of a build.
+program: configure
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target isthmus
 
 # The test API server and kubectl, built once into the cache outside the checkout.
 programs: setup
@@ -62,16 +68,16 @@ e2e: build programs
 	done
 	@[ $(REPEAT) = 1 ] || echo "e2e: passed $(REPEAT) times of $(REPEAT)"
 
-cluster-test: build
+cluster-test: program
 	@if [ "$$(id -u)" != 0 ]; then echo "cluster-test needs root: sudo make cluster-test"; exit 1; fi
 	@tests/cluster/build >/dev/null
 	@$(pytest) tests/cluster
 
-demo: build programs
+demo: program programs
 	@KEEP="$(KEEP)" $(python) -B tools/demo
 
 bench:
-	@$(MAKE) build programs PRESET=release
+	@$(MAKE) program programs PRESET=release
 	@ISTHMUS_BINARY=$(CURDIR)/build/release/bin/isthmus bench/run
 
 asan:
