@@ -27,9 +27,11 @@ def test_after_a_crash_of_the_api_server_work_goes_on(
 def test_nodes_registered_and_removed_while_cut_off_are_made_up_for(
         k8s, apiserver, make_infra, make_manager, wired_kubeconfig):
     kubeconfig, wire = wired_kubeconfig(apiserver)
-    make_manager(make_infra(MACHINES), "--leader-elect=false", kubeconfig=kubeconfig)
+    manager = make_manager(make_infra(MACHINES), "--leader-elect=false", kubeconfig=kubeconfig)
     k8s.register("node1")
     initialized(k8s, "node1")
+
+    lists = manager.metric("isthmus_watch_lists_total", resource="nodes")
 
     wire.cut()
     k8s.register("node2")
@@ -39,6 +41,8 @@ def test_nodes_registered_and_removed_while_cut_off_are_made_up_for(
 
     initialized(k8s, "node2", 60)
     initialized(k8s, "node3", 60)
+    # The watch was resumed, not begun anew.
+    assert manager.metric("isthmus_watch_lists_total", resource="nodes") == lists
 
 
 def test_a_history_compacted_while_cut_off_is_read_anew(
@@ -50,6 +54,7 @@ def test_a_history_compacted_while_cut_off_is_read_anew(
     server.kube.register("node1")
     server.kube.register("goner")
     initialized(server.kube, "node1")
+    lists = manager.metric("isthmus_watch_lists_total", resource="nodes")
 
     wire.cut()
     server.kube.delete(f"{kube.NODES}/goner")
@@ -59,6 +64,7 @@ def test_a_history_compacted_while_cut_off_is_read_anew(
 
     initialized(server.kube, "node2", 60)
     initialized(server.kube, "node3", 60)
+    assert manager.metric("isthmus_watch_lists_total", resource="nodes") > lists
     # What was deleted unseen is gone for the manager, too: its name may come again.
     server.kube.register("node4")
     initialized(server.kube, "node4")
@@ -107,4 +113,17 @@ def test_a_malformed_token_is_refused_and_said(k8s, apiserver, directory, make_i
     until(lambda: "401" in manager.process.output(), what="401 in the log")
     assert manager.operator.request("GET", "/readyz").status == 500
     assert "wrong-token" not in manager.process.output()
+    assert is_tainted(k8s.node("node1"))
+
+
+def test_without_rights_nothing_is_done_and_it_is_said(k8s, apiserver, make_infra, make_manager):
+    # A user with no right at all: not even one to read the lease.
+    k8s.client.request("DELETE", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/isthmus")
+    manager = make_manager(make_infra(MACHINES), kubeconfig=apiserver.kubeconfig_of("isthmus"))
+    k8s.register("node1")
+
+    until(lambda: "forbidden" in manager.process.output(), what="forbidden in the log")
+    assert "leases" in manager.process.output()
+    assert manager.operator.request("GET", "/readyz").status == 500
+    assert manager.operator.request("GET", "/livez").status == 200
     assert is_tainted(k8s.node("node1"))
