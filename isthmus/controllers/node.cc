@@ -66,6 +66,7 @@ NodeController::NodeController(NodeControllerOptions options, kube::Store<kube::
       teller_(recorder),
       recorder_(recorder),
       claims_(nodes),
+      newest_(nodes),
       decoder_(node_projection()),
       taint_removal_delay_(metrics.histogram(
           "node_controller_cloud_provider_taint_removal_delay_seconds",
@@ -77,7 +78,7 @@ NodeController::NodeController(NodeControllerOptions options, kube::Store<kube::
 Task<Result<kube::Action>> NodeController::reconcile(kube::ObjectKey key) {
   // An object that cannot be read is left alone until it can be; it is not gone.
   if (nodes_.unreadable(key)) co_return kube::Action::done();
-  NodePtr node = nodes_.find(key);
+  NodePtr node = newest_.find(key);
   for (int attempts = 0; node && attempts < kAttemptsMax; ++attempts) {
     const Result<Step> step = co_await attempt(node);
     if (!step) co_return std::unexpected(step.error());
@@ -223,11 +224,14 @@ Task<Result<NodeController::Patched>> NodeController::patch(NodePtr node, std::s
   if (answer.outcome() == Outcome::conflict) {
     count("conflict", "");
     NodePtr live = CO_TRY(co_await read_live(kube::name_of(*node)));
+    if (live) newest_.learn(*node, live);
     co_return Patched{false, std::move(live)};
   }
   if (!answer) co_return std::unexpected(write_failed(*node, std::move(answer.error())));
-  kube::Node patched = CO_TRY(decoder_.object<kube::Node>(*answer));
-  co_return Patched{true, std::make_shared<const kube::Node>(std::move(patched))};
+  kube::Node decoded = CO_TRY(decoder_.object<kube::Node>(*answer));
+  auto patched = std::make_shared<const kube::Node>(std::move(decoded));
+  newest_.learn(*node, patched);
+  co_return Patched{true, std::move(patched)};
 }
 
 Task<Result<NodeController::NodePtr>> NodeController::read_live(kube::ObjectName name) {

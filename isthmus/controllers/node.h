@@ -26,6 +26,7 @@
 #include "isthmus/base/metrics.h"
 #include "isthmus/cloud/cache.h"
 #include "isthmus/controllers/machine_claims.h"
+#include "isthmus/controllers/newest.h"
 #include "isthmus/controllers/node_plan.h"
 #include "isthmus/controllers/teller.h"
 #include "isthmus/kube/api/decode.h"
@@ -112,6 +113,7 @@ class NodeController final : public kube::Reconciler {
   Teller teller_;
   kube::Recorder& recorder_;
   MachineClaims claims_;
+  Newest<kube::Node> newest_;
   kube::Decoder decoder_;
   Histogram& taint_removal_delay_;
   Histogram& initial_sync_delay_;

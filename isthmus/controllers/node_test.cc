@@ -85,6 +85,21 @@ TEST_F(node_controller, keeps_what_another_wrote_while_its_cloud_call_was_hangin
   EXPECT_EQ(events.count("Synced"), 1U);
 }
 
+TEST_F(node_controller, does_not_act_on_a_picture_that_its_own_write_has_made_old) {
+  register_node("node1");
+  add_machine("1", "node1");
+  api.on_call = [&](Verb verb, const kube::ObjectName&) {
+    // The store hears of the addresses, and for a while not of the rest.
+    if (verb == Verb::patch && patches() == 2) api.frozen = true;
+  };
+  start();
+  pass(10s);
+  ASSERT_FALSE(tainted("node1"));
+  ASSERT_TRUE(nodes.find({"", "node1"})->find_taint(kUninitializedTaint));
+  EXPECT_EQ(patches(), 2U);
+  EXPECT_EQ(api.calls(Verb::get), 0U);
+}
+
 TEST_F(node_controller, stops_when_somebody_else_has_removed_the_taint) {
   register_node("node1");
   add_machine("1", "node1");
