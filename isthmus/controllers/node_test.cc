@@ -89,13 +89,16 @@ TEST_F(node_controller, does_not_act_on_a_picture_that_its_own_write_has_made_ol
   register_node("node1");
   add_machine("1", "node1");
   api.on_call = [&](Verb verb, const kube::ObjectName&) {
-    // The store hears of the addresses, and for a while not of the rest.
+    // The store has heard of the addresses, and for a while hears nothing of the rest.
     if (verb == Verb::patch && patches() == 2) api.frozen = true;
   };
+  api.latency = 100ms;
   start();
   pass(10s);
   ASSERT_FALSE(tainted("node1"));
-  ASSERT_TRUE(nodes.find({"", "node1"})->find_taint(kUninitializedTaint));
+  const auto old_picture = nodes.find({"", "node1"});
+  ASSERT_TRUE(old_picture->find_taint(kUninitializedTaint));
+  ASSERT_EQ(old_picture->addresses.size(), 2U);
   EXPECT_EQ(patches(), 2U);
   EXPECT_EQ(api.calls(Verb::get), 0U);
 }
