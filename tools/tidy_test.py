@@ -166,7 +166,7 @@ class TidyTest(unittest.TestCase):
         self.finds(tidy.check_leftovers, {
             "isthmus/base/a.cc": "// TO" "DO: later\n// a FIX" "ME\n",
             "docs/a.md": "see /ho" "me/someone/src\n",
-            "tools/a": "cd /ro" "ot/x\ncd ${HOME}/work/x\n",
+            "tools/a": "cd /ro" "ot/x\ncd ${HOME}/Users/x\n",
         }, "isthmus/base/a.cc:1: 'TO" "DO': do it", "isthmus/base/a.cc:2: 'FIX" "ME': do it",
            "docs/a.md:1: '/ho" "me/someone/' exists on one machine only", "tools/a:1: '/ro" "ot/' exists on one")
 
