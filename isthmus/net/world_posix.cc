@@ -3,6 +3,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -19,6 +20,10 @@ namespace {
 // A socket that is always ready (a large answer on a fast network) must not keep timers and
 // coroutines from running; 64 pieces of 16 KB take about a millisecond.
 constexpr int kHandlersPerTurn = 64;
+
+// One wait for the kernel. A timer that says "never" lies beyond the end of asio's own clock, whose
+// sum would overflow into the past: no wait at all, and a loop that spins.
+constexpr Duration kWaitMax = std::chrono::hours(1);
 
 // Draws 256 bytes at a time, the most that getrandom(2) hands out in one piece whatever signals
 // arrive, and a size at which the system call no longer counts.
@@ -71,7 +76,7 @@ bool PosixWorld::Reactor::wait(std::optional<Moment> until) {
   if (!until) {
     io.run_one();
   } else if (*until > started) {
-    io.run_one_for(*until - started);
+    io.run_one_for(std::min(*until - started, kWaitMax));
   }
   for (int handlers = 0; handlers < kHandlersPerTurn; ++handlers) {
     if (io.poll_one() == 0) break;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <array>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -68,6 +69,30 @@ TEST(posix_world, time_passes_while_it_waits) {
   EXPECT_TRUE(slept);
   EXPECT_GE(world.reactor().now() - begin, 5ms);
   EXPECT_GT(world.loop().wall_now().time_since_epoch(), 1'700'000'000s);
+}
+
+void raise_hangup(int) { ::raise(SIGHUP); }
+
+Task<Result<>> hear_one_signal(PosixWorld& world) {
+  const int signal = CO_TRY(co_await with_deadline(Moment::max(), world.next_signal()));
+  EXPECT_EQ(signal, SIGHUP);
+  co_return Result<>{};
+}
+
+// Only the signal ends the wait: the loop has no other timer than one that never comes.
+TEST(posix_world, a_timer_that_never_comes_is_waited_for_and_not_spun_on) {
+  PosixWorld world;
+  EXPECT_EQ(run(world, with_timeout(1ms, world.next_signal())).outcome(), Outcome::deadline);
+  std::signal(SIGALRM, raise_hangup);
+  const itimerval in_20_ms{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = 20'000}};
+  ASSERT_EQ(::setitimer(ITIMER_REAL, &in_20_ms, nullptr), 0);
+
+  Scope root(world.loop());
+  root.spawn(hear_one_signal, std::ref(world));
+  int looks = 0;
+  world.loop().run_until([&] { return ++looks, root.children() == 0; });
+  EXPECT_LT(looks, 20);
+  std::signal(SIGALRM, SIG_DFL);
 }
 
 TEST(posix_world, random_numbers_of_the_kernel_differ) {
