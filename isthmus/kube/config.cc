@@ -11,6 +11,7 @@
 #include "isthmus/kube/base64.h"
 #include "isthmus/kube/config_impl.h"
 #include "isthmus/kube/tokens.h"
+#include "isthmus/net/http.h"
 
 namespace isthmus::kube {
 namespace {
@@ -60,19 +61,17 @@ std::optional<Url> split_url(std::string_view text) {
   return url;
 }
 
-bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 // What is wrong with the URL of an API server; empty: nothing.
 std::string_view server_mistake(std::string_view server) {
   const std::optional<Url> url = split_url(server);
   if (!url) return "is not a URL like https://HOST:PORT";
   if (url->scheme == "https") return {};
   if (url->scheme != "http") return "is neither https nor http";
-  if (is_loopback(url->host)) return {};
+  if (net::is_loopback(url->host)) return {};
   return "is plain http to another host, where anybody on the way reads the token; use https";
 }
+
+std::string shown_url(std::string_view url) { return isthmus::quoted(net::without_user_info(url)); }
 
 std::string without_trailing_slash(std::string text) {
   while (text.ends_with('/')) text.pop_back();
@@ -192,12 +191,14 @@ class KubeconfigReader {
     } else if (std::string_view mistake = server_mistake(server); mistake.empty()) {
       config_.server = without_trailing_slash(server);
     } else if (choice_.server.empty()) {
-      cluster.refuse("server", fmt::format("{} {}", isthmus::quoted(server), mistake));
+      cluster.refuse("server", fmt::format("{} {}", shown_url(server), mistake));
     } else {
-      mistakes_.add(
-          "", fmt::format("the server {} that was asked for {}", isthmus::quoted(server), mistake));
+      mistakes_.add("",
+                    fmt::format("the server {} that was asked for {}", shown_url(server), mistake));
     }
     config_.tls.server_name = cluster.text("tls-server-name");
+    Result<> name = net::check(net::ClientTls{.server_name = config_.tls.server_name});
+    if (!name) cluster.refuse("tls-server-name", name.error().message);
     config_.tls.ca_pem = pem(cluster, "certificate-authority");
     if (!config_.tls.ca_pem.empty()) {
       Result<> checked = net::check(net::ClientTls{.ca_pem = config_.tls.ca_pem});
@@ -325,7 +326,7 @@ Result<ClusterConfig> load_in_cluster(Files& files, const InClusterEnvironment& 
     config.server = fmt::format("https://{}:{}", host, environment.port);
     if (std::string_view mistake = server_mistake(config.server); !mistake.empty()) {
       mistakes.add("KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT",
-                   fmt::format("{} {}", isthmus::quoted(config.server), mistake));
+                   fmt::format("{} {}", shown_url(config.server), mistake));
     }
   }
 

@@ -230,6 +230,19 @@ TEST_F(ConfigTest, plain_http_is_for_this_host_only) {
   EXPECT_EQ(mistakes("    server: http://10.0.0.1:8080\n", kUser),
             "/etc/k/config: line 8: clusters[0].cluster.server: \"http://10.0.0.1:8080\" is plain "
             "http to another host, where anybody on the way reads the token; use https");
+  EXPECT_NE(mistakes("    server: http://127.example.com:8080\n", kUser), "");
+}
+
+TEST_F(ConfigTest, a_server_name_that_is_none_is_refused) {
+  EXPECT_EQ(mistakes("    server: https://h\n    tls-server-name: a/b\n", kUser),
+            "/etc/k/config: line 9: clusters[0].cluster.tls-server-name: server name \"a/b\": is "
+            "neither a DNS name nor an IP address");
+}
+
+TEST_F(ConfigTest, a_password_in_the_url_of_a_server_is_refused_and_not_shown) {
+  EXPECT_EQ(mistakes("    server: https://me:pass@h\n", kUser),
+            "/etc/k/config: line 8: clusters[0].cluster.server: \"https://\u2026@h\" is not a URL "
+            "like https://HOST:PORT");
 }
 
 TEST_F(ConfigTest, a_server_that_is_no_url_is_refused) {

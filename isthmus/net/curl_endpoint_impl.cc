@@ -4,13 +4,15 @@
 #include <tuple>
 #include <utility>
 
+#include "isthmus/net/http.h"
+
 namespace isthmus::net {
 namespace {
 
 using Url = std::unique_ptr<CURLU, decltype([](CURLU* url) { curl_url_cleanup(url); })>;
 
 std::unexpected<Error> bad_url(const std::string& url, std::string_view why) {
-  return fail(Outcome::invalid, "url \"" + url + "\": " + std::string(why));
+  return fail(Outcome::invalid, "url \"" + without_user_info(url) + "\": " + std::string(why));
 }
 
 // Empty where there is none.
@@ -39,7 +41,7 @@ Result<> parse_unix(const std::string& url, CurlEndpoint& parsed) {
 void redirect_to_host(const std::string& host, const std::string& port, const std::string& path,
                       CurlEndpoint& parsed) {
   const std::string& name = parsed.tls.server_name;
-  const bool is_v6 = name.find(':') != std::string::npos && !name.starts_with('[');
+  const bool is_v6 = name.find(':') != std::string::npos;
   const std::string shown = is_v6 ? "[" + name + "]" : name;
   parsed.host_header = port == "443" ? host : host + ":" + port;
   parsed.url = "https://" + shown + ":" + port + path;
@@ -55,7 +57,7 @@ Result<> parse_http(const std::string& url, CurlEndpoint& parsed) {
     return bad_url(url, "the scheme must be https, http or unix");
   }
   if (!part(parts, CURLUPART_USER).empty() || !part(parts, CURLUPART_PASSWORD).empty()) {
-    return bad_url(scheme + "://…", "must not carry a user or password");
+    return bad_url(url, "must not carry a user or password");
   }
   if (url.find_first_of("?#") != std::string::npos) {
     return bad_url(url, "must not have a query or fragment");

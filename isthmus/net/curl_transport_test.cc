@@ -292,7 +292,10 @@ TEST(curl_transport, an_endpoint_that_is_none_is_refused_by_name) {
   EXPECT_EQ(refused("ftp://x"), "url \"ftp://x\": the scheme must be https, http or unix");
   EXPECT_EQ(refused("unix://x"), "url \"unix://x\": the path must be absolute");
   EXPECT_EQ(refused("http://x?q"), "url \"http://x?q\": must not have a query or fragment");
-  EXPECT_THAT(refused("http://u:secret@x"), Not(HasSubstr("secret")));
+  EXPECT_EQ(refused("http://u:secret@x"),
+            "url \"http://\u2026@x\": must not carry a user or password");
+  EXPECT_THAT(refused("ftp://u:secret@x"), Not(HasSubstr("secret")));
+  EXPECT_THAT(refused("http://u:secret@x:y"), Not(HasSubstr("secret")));
   EXPECT_THAT(refused("10.0.0.1:6443"), HasSubstr("url \"10.0.0.1:6443\": "));
   EXPECT_THAT(refused(""), HasSubstr("url \"\": "));
   EXPECT_EQ(refused("http://x", "http://[:80"), "proxy: is not a URL");

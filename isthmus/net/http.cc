@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "isthmus/base/text.h"
+
 namespace isthmus::net {
 namespace {
 
@@ -55,10 +57,13 @@ std::vector<std::string_view> words(std::string_view text, std::string_view sepa
   return found;
 }
 
-// A year of two digits is the one nearest to now (RFC 9110 section 5.6.7); the century will do.
+// A year of two digits is the one nearest to now (RFC 9110 section 5.6.7); the century will do. A
+// year that a WallTime cannot hold becomes the first or last that it can: the waits we care about
+// are shorter.
 int whole_year(std::string_view text) {
   const int year = number(text);
-  if (year < 0 || text.size() == 4) return year;
+  if (year < 0) return -1;
+  if (text.size() == 4) return std::clamp(year, 1970, 2261);
   return text.size() == 2 ? 2000 + year : -1;
 }
 
@@ -87,12 +92,6 @@ std::optional<WallTime> parse_http_date(std::string_view text) {
   if (!date.ok()) return std::nullopt;
   return WallTime(std::chrono::sys_days(date).time_since_epoch() + std::chrono::hours(hours) +
                   std::chrono::minutes(minutes) + std::chrono::seconds(seconds));
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
 // Everybody who encodes a query the way forms do writes a space as "+".
@@ -223,6 +222,20 @@ Result<Target> parse_target(std::string_view target) {
     parsed.parameters.emplace_back(*name, *value);
   }
   return parsed;
+}
+
+bool is_loopback(std::string_view host) {
+  if (host == "localhost" || host == "::1") return true;
+  const auto may_stand_in_v4 = [](char c) { return is_digit(c) || c == '.'; };
+  return host.starts_with("127.") && std::ranges::all_of(host, may_stand_in_v4);
+}
+
+std::string without_user_info(std::string_view url) {
+  const std::size_t at = url.rfind('@');
+  if (at == std::string_view::npos) return std::string(url);
+  const std::size_t scheme = std::min(url.find("://"), at);
+  const std::string_view kept = scheme == at ? "" : url.substr(0, scheme + 3);
+  return std::string(kept) + "\u2026" + std::string(url.substr(at));
 }
 
 }  // namespace isthmus::net

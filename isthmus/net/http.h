@@ -80,4 +80,12 @@ struct Target {
 };
 Result<Target> parse_target(std::string_view target);
 
+// Whether a host (a name or an address without brackets) is this very machine whatever the network
+// says: "localhost", "::1" and 127.0.0.0/8. "127.example.com" is not.
+bool is_loopback(std::string_view host);
+
+// The URL as a message may show it: what stands between "://" and the last "@", which may be a
+// password, becomes "…".
+std::string without_user_info(std::string_view url);
+
 }  // namespace isthmus::net

@@ -40,6 +40,11 @@ TEST(retry_after, is_never_negative_and_at_most_an_hour) {
   EXPECT_EQ(wait_of("99999999999999999999999"), 1h);
 }
 
+TEST(retry_after, may_name_a_year_beyond_the_end_of_our_time) {
+  EXPECT_EQ(wait_of("Fri, 31 Dec 9999 23:59:59 GMT"), 1h);
+  EXPECT_EQ(wait_of("Mon, 01 Jan 0001 00:00:00 GMT"), 0s);
+}
+
 TEST(retry_after, that_cannot_be_read_is_no_answer) {
   EXPECT_EQ(retry_after(Headers{}, kNow), std::nullopt);
   for (const char* text : {"", "-5", "soon", "1.5", "Sun, 31 Feb 1994 08:49:37 GMT",
@@ -99,6 +104,23 @@ TEST(parse_target, names_the_part_it_cannot_decode) {
   EXPECT_EQ(parse_target("/%1").outcome(), Outcome::invalid);
   EXPECT_EQ(parse_target("").outcome(), Outcome::invalid);
   EXPECT_EQ(parse_target("*").outcome(), Outcome::invalid);
+}
+
+TEST(is_loopback, is_this_very_machine_and_no_name_that_looks_like_it) {
+  for (const char* host : {"localhost", "127.0.0.1", "127.8.9.10", "::1"}) {
+    EXPECT_TRUE(is_loopback(host)) << host;
+  }
+  for (const char* host : {"127.example.com", "127.0.0.1.evil.example", "localhost.example",
+                           "128.0.0.1", "127", "::2", "127.0.0.1@evil.example", ""}) {
+    EXPECT_FALSE(is_loopback(host)) << host;
+  }
+}
+
+TEST(without_user_info, hides_what_may_be_a_password) {
+  EXPECT_EQ(without_user_info("https://10.0.0.1:6443/x"), "https://10.0.0.1:6443/x");
+  EXPECT_EQ(without_user_info("https://me:p@ss/w@host:1/x"), "https://\u2026@host:1/x");
+  EXPECT_EQ(without_user_info("me:pw@host"), "\u2026@host");
+  EXPECT_EQ(without_user_info("pw@host://x"), "\u2026@host://x");
 }
 
 }  // namespace

@@ -12,6 +12,9 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string_view>
+
+#include "isthmus/base/text.h"
 
 namespace isthmus::net {
 namespace {
@@ -154,9 +157,20 @@ Certificate sign_own(EVP_PKEY* key, const std::string& common_name, const std::s
   return done ? std::move(certificate) : nullptr;
 }
 
+// The name becomes part of a URL, so anything else could lead a connection elsewhere.
+bool is_host_name(std::string_view text) {
+  constexpr std::string_view kAlphabet =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:";
+  return text.find_first_not_of(kAlphabet) == std::string_view::npos;
+}
+
 }  // namespace
 
 Result<> check(const ClientTls& tls) {
+  if (!is_host_name(tls.server_name)) {
+    return fail(Outcome::invalid, "server name " + quoted(tls.server_name) +
+                                      ": is neither a DNS name nor an IP address");
+  }
   if (!tls.ca_pem.empty()) {
     const auto authorities = TRY(read_certificates(tls.ca_pem, "CA certificates"));
     ISTHMUS_ASSERT(!authorities.empty(), "none would have been an error");

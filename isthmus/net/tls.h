@@ -16,8 +16,9 @@ struct ClientTls {
   std::string ca_pem = {};           // One or more certificates; empty means the system's bundle.
   std::string certificate_pem = {};  // Empty: we do not identify ourselves by certificate.
   Secret private_key_pem = {};
-  std::string server_name =
-      {};  // Checked instead of the URL's host, and sent as SNI; empty: the host.
+
+  // Checked instead of the URL's host, and sent as SNI; empty: the host.
+  std::string server_name = {};
 };
 
 // A server's side.
@@ -27,7 +28,8 @@ struct ServerTls {
 };
 
 // invalid, with a sentence naming the part, when a PEM text holds no certificate, the key does not
-// fit the certificate, or OpenSSL rejects either.
+// fit the certificate, OpenSSL rejects either, or the server name is neither a DNS name nor an IP
+// address.
 Result<> check(const ClientTls& tls);
 Result<> check(const ServerTls& tls);
 

@@ -56,6 +56,17 @@ TEST(tls, a_name_that_is_no_name_is_refused_by_name) {
   EXPECT_EQ(tls.error().message, "\"a,DNS:evil\" is neither a DNS name nor an IP address");
 }
 
+TEST(tls, a_server_name_that_could_lead_elsewhere_is_refused) {
+  for (const char* name : {"", "api.example", "10.0.0.1", "2001:db8::1"}) {
+    EXPECT_TRUE(check(ClientTls{.server_name = name})) << name;
+  }
+  for (const char* name : {"evil.example/", "a b", "a@b", "a?", "[::1]", "a\n"}) {
+    EXPECT_EQ(check(ClientTls{.server_name = name}).outcome(), Outcome::invalid) << name;
+  }
+  EXPECT_EQ(check(ClientTls{.server_name = "a/"}).error().message,
+            "server name \"a/\": is neither a DNS name nor an IP address");
+}
+
 TEST(tls, a_server_needs_a_certificate_and_its_key) {
   const ServerTls tls = self_signed();
   EXPECT_EQ(check(ServerTls{}).error().message, "certificate: is missing");

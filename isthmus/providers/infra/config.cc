@@ -8,35 +8,38 @@
 
 #include "isthmus/base/mistakes.h"
 #include "isthmus/base/text.h"
+#include "isthmus/net/http.h"
 
 namespace isthmus::providers::infra {
 namespace {
 
 std::string line_of(const YAML::Node& node) { return fmt::format("line {}", node.Mark().line + 1); }
 
-bool is_loopback(std::string_view authority) {
-  if (authority.starts_with("[::1]")) return true;
-  const std::string_view host = authority.substr(0, authority.find(':'));
-  return host == "localhost" || host.starts_with("127.");
+// The host of what stands behind "://".
+bool is_loopback(std::string_view rest) {
+  const std::string_view authority = rest.substr(0, rest.find('/'));
+  if (authority == "[::1]" || authority.starts_with("[::1]:")) return true;
+  return net::is_loopback(authority.substr(0, authority.find(':')));
 }
 
 void check_url(const std::string& where, const Config& config, Mistakes& mistakes) {
   const std::string_view url = config.url;
+  const std::string shown = quoted(net::without_user_info(url));
   const std::size_t scheme_end = url.find("://");
   const std::string_view scheme = url.substr(0, scheme_end);
   const std::string_view rest =
       scheme_end == std::string_view::npos ? "" : url.substr(scheme_end + 3);
   if (rest.empty() || (scheme != "unix" && scheme != "https" && scheme != "http")) {
     mistakes.add(where,
-                 fmt::format("url: {} is neither unix:///PATH nor https://HOST:PORT", quoted(url)));
+                 fmt::format("url: {} is neither unix:///PATH nor https://HOST:PORT", shown));
   } else if (scheme == "unix" && !rest.starts_with('/')) {
     mistakes.add(where, fmt::format("url: {} needs a third slash, because the path must be "
                                     "absolute",
-                                    quoted(url)));
+                                    shown));
   } else if (scheme == "http" && !is_loopback(rest)) {
     mistakes.add(where, fmt::format("url: {} would send the token in the open; use https, or "
                                     "http to this very machine only",
-                                    quoted(url)));
+                                    shown));
   }
   if (!config.ca_file.empty() && scheme != "https") {
     mistakes.add(where, "caFile: only makes sense with an https url");

@@ -7,6 +7,7 @@ namespace isthmus::providers::infra {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::string mistakes_in(std::string_view yaml) {
   const Result<Config> config = parse_config(yaml);
@@ -37,6 +38,14 @@ TEST(config, refuses_to_send_a_token_in_the_open) {
   EXPECT_TRUE(parse_config("url: http://127.0.0.1:10280"));
   EXPECT_TRUE(parse_config("url: http://[::1]:10280"));
   EXPECT_TRUE(parse_config("url: http://localhost:10280"));
+  EXPECT_TRUE(parse_config("url: http://127.0.0.1/prefix"));
+  EXPECT_THAT(mistakes_in("url: http://127.example.com:10280"), HasSubstr("in the open"));
+  EXPECT_THAT(mistakes_in("url: http://[::1].example.com"), HasSubstr("in the open"));
+  EXPECT_THAT(mistakes_in("url: http://127.0.0.1@example.com"), HasSubstr("in the open"));
+}
+
+TEST(config, never_shows_a_password_that_stands_in_a_url) {
+  EXPECT_THAT(mistakes_in("url: ftp://me:pass@host"), Not(HasSubstr("pass")));
 }
 
 TEST(config, that_is_not_a_configuration_at_all_is_refused) {
