@@ -90,7 +90,8 @@ void CurlMulti::remove(CURL* handle) { curl_multi_remove_handle(multi_, handle);
 void CurlMulti::resume(CURL* handle) { curl_easy_pause(handle, CURLPAUSE_CONT); }
 
 int CurlMulti::on_socket(CURL*, curl_socket_t number, int what, void* self, void*) {
-  return static_cast<CurlMulti*>(self)->watch(number, what) ? 0 : -1;
+  static_cast<CurlMulti*>(self)->watch(number, what);
+  return 0;
 }
 
 int CurlMulti::on_timer(CURLM*, long milliseconds, void* self) {
@@ -105,25 +106,26 @@ int CurlMulti::on_timer(CURLM*, long milliseconds, void* self) {
   return 0;
 }
 
-bool CurlMulti::watch(curl_socket_t number, int what) {
+// A socket that the kernel does not let us watch (out of memory or of epoll watches) stays silent
+// until its call times out. Told of it, curl would refuse all transfers of this transport.
+void CurlMulti::watch(curl_socket_t number, int what) {
   const auto found = sockets_.find(number);
   if (what == CURL_POLL_REMOVE) {
     if (found != sockets_.end()) sockets_.erase(found);
-    return true;
+    return;
   }
   if (found != sockets_.end()) {
     found->second->wanted = what;
     arm(*found->second);
-    return true;
+    return;
   }
   auto socket = std::make_unique<Socket>(reactor_.io, number, ++next_generation_);
   boost::system::error_code error;
   socket->descriptor.assign(number, error);
-  if (error) return false;
+  if (error) return;
   socket->wanted = what;
   arm(*socket);
   sockets_.emplace(number, std::move(socket));
-  return true;
 }
 
 void CurlMulti::arm(Socket& socket) {

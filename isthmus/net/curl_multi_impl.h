@@ -53,7 +53,7 @@ class CurlMulti final : private Timer {
   static int on_socket(CURL* handle, curl_socket_t number, int what, void* self, void* socket);
   static int on_timer(CURLM* multi, long milliseconds, void* self);
 
-  bool watch(curl_socket_t number, int what);
+  void watch(curl_socket_t number, int what);
   void arm(Socket& socket);
   void wait_for(Socket& socket, int event);
   void ready(curl_socket_t number, std::uint64_t generation, int event, bool failed);

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstring>
+
+#include "isthmus/base/text.h"
 
 namespace isthmus::net {
 namespace {
@@ -31,12 +34,6 @@ bool is_field_value(std::string_view text) {
 bool is_origin_form(std::string_view text) {
   return text.starts_with('/') &&
          std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f' && c != '#'; });
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
 long whole_seconds(Duration duration) {
@@ -278,6 +275,7 @@ Result<> CurlTransfer::verdict() const {
   if (result_ == CURLE_OK && has_headers_) return {};
   if (result_ == CURLE_OK) return std::unexpected(describe(Outcome::lost, "no answer came"));
   if (!refusal_.empty()) return std::unexpected(describe(Outcome::lost, refusal_));
+  if (result_ == CURLE_COULDNT_CONNECT) return std::unexpected(no_connection());
   const std::string_view detail = complaint_.data();
   const std::string_view why = detail.empty() ? curl_easy_strerror(result_) : detail;
   if (is_about_certificates(result_)) {
@@ -288,6 +286,17 @@ Result<> CurlTransfer::verdict() const {
     return std::unexpected(describe(Outcome::lost, "the answer is not HTTP: " + std::string(why)));
   }
   return std::unexpected(describe(Outcome::lost, why));
+}
+
+// Curl names a host and a port even where there is a unix socket, and keeps the system's reason to
+// itself.
+Error CurlTransfer::no_connection() const {
+  std::string why =
+      endpoint_.unix_path.empty() ? complaint_.data() : "nobody answers on the unix socket";
+  long system_error = 0;
+  curl_easy_getinfo(handle_, CURLINFO_OS_ERRNO, &system_error);
+  if (system_error != 0) why += std::string(": ") + std::strerror(static_cast<int>(system_error));
+  return describe(Outcome::lost, why);
 }
 
 Error CurlTransfer::describe(Outcome outcome, std::string_view why) const {

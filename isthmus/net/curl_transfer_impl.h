@@ -65,6 +65,7 @@ class CurlTransfer final : private CurlMulti::Job {
   std::size_t take_piece(std::string_view piece);
   void done(CURLcode result) override;
   Result<> verdict() const;
+  Error no_connection() const;
   Error describe(Outcome outcome, std::string_view why) const;
 
   CurlMulti& multi_;
