@@ -160,7 +160,7 @@ Task<Result<>> Elector::create() {
   const LeaseSpec spec{options_.identity, static_cast<std::int32_t>(seconds.count()), now, now, 0};
   std::string text = CO_TRY(co_await with_timeout(
       options_.renew_deadline, api_.create({name(), lease_body(options_.lease, spec)})));
-  Lease lease = CO_TRY(understood(std::move(text)));
+  Lease lease = CO_TRY(decoder_.object<Lease>(text, options_.lease));
   if (lease.spec.holder != options_.identity) {
     co_return fail(Outcome::lost, "the answer is not the lease that was created");
   }
@@ -239,17 +239,20 @@ Task<Result<>> Elector::poll() {
   co_return Result<>{};
 }
 
-// An error is our own end. A watch that fails in any way only means that the lease is read again,
-// at the pace of polling, or one that ends at once would make us spin.
+// An error is our own end. A watch that ends in any way only means that the lease is read again: at
+// once, lest a release in between is noticed late, but at the pace of polling where it had just
+// begun, lest we spin.
 Task<Result<>> Elector::follow(std::unique_ptr<WatchStream> stream) {
   Scope& scope = co_await current_scope();
+  const Moment began = clock_.now();
   while (!is_free()) {
     Result<bool> news = co_await with_deadline(expiry(), next_news(*stream));
     if (scope.is_cancelled()) co_return fail(scope.reason(), "watching the lease: stopped");
     if (news.outcome() == Outcome::deadline) continue;  // Silence until the expiry: it is free now.
     if (news && *news) continue;
     is_current_ = false;
-    if (!news) CO_TRY(co_await poll());
+    const bool is_short = clock_.now() - began < options_.retry_period;
+    if (!news && is_short) CO_TRY(co_await poll());
     co_return Result<>{};
   }
   co_return Result<>{};
@@ -263,6 +266,7 @@ Task<Result<bool>> Elector::next_news(WatchStream& stream) {
   if (std::holds_alternative<Bookmark>(event)) co_return true;
   auto* change = std::get_if<Change<Lease>>(&event);
   if (change == nullptr) co_return fail(Outcome::lost, "the watch of the lease was refused");
+  if (change->item.key != options_.lease) co_return fail(Outcome::lost, "news of another lease");
   if (change->kind == ChangeKind::deleted) co_return false;
   Lease lease = CO_TRY(std::move(change->item.object));
   observe(std::move(lease));
@@ -379,25 +383,18 @@ Task<Result<>> Elector::give_up() {
 
 Task<Result<Lease>> Elector::read() {
   std::string text = CO_TRY(co_await with_timeout(call_max(options_), api_.get(name())));
-  co_return understood(std::move(text));
+  co_return decoder_.object<Lease>(text, options_.lease);
 }
 
 Task<Result<Lease>> Elector::write(LeaseSpec spec) {
   PatchRequest request{name(), {}, lease_patch(unchanged(seen_.meta), spec)};
   std::string text =
       CO_TRY(co_await with_timeout(call_max(options_), api_.patch(std::move(request))));
-  Lease lease = CO_TRY(understood(std::move(text)));
+  Lease lease = CO_TRY(decoder_.object<Lease>(text, options_.lease));
   if (lease.spec.holder != spec.holder) {
     co_return fail(Outcome::lost, "the answer is not the lease that was written");
   }
   co_return lease;
-}
-
-// An answer about another lease than asked for says nothing about ours.
-Result<Lease> Elector::understood(std::string text) {
-  Lease lease = TRY(decoder_.object<Lease>(text));
-  if (lease.meta.key != options_.lease) return fail(Outcome::lost, "an answer about another lease");
-  return lease;
 }
 
 }  // namespace isthmus::kube

@@ -111,7 +111,6 @@ class Elector {
 
   Task<Result<Lease>> read();
   Task<Result<Lease>> write(LeaseSpec spec);
-  Result<Lease> understood(std::string text);
   ObjectName name() const { return {Lease::resource, options_.lease}; }
 
   ApiDoor& api_;

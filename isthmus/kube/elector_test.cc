@@ -367,6 +367,29 @@ TEST_F(ElectorTest, is_not_fooled_by_a_watch_that_went_silent) {
   EXPECT_FALSE(b.leads()) << "its attempts meet the newer version";
 }
 
+TEST_F(ElectorTest, misses_no_release_while_its_watch_is_replaced) {
+  Candidate a(world, api, "a", 1);
+  run(1s);
+  Candidate b(world, api, "b", 2);
+  run(1min);
+  api.end_watches();
+  a.stop.set();
+  run(10ms);
+  EXPECT_TRUE(b.leads());
+}
+
+TEST_F(ElectorTest, takes_no_news_of_another_lease_for_its_own) {
+  Candidate a(world, api, "a", 1);
+  run(1s);
+  Candidate b(world, api, "b", 2);
+  run(1min);
+  api.say(R"({"type": "MODIFIED", "object": {"apiVersion": "coordination.k8s.io/v1", )"
+          R"("kind": "Lease", "metadata": {"namespace": "kube-system", "name": "other", )"
+          R"("uid": "7", "resourceVersion": "9"}, "spec": {"holderIdentity": ""}}})");
+  run(1ms);
+  EXPECT_EQ(b.elector.holder(), "a");
+}
+
 TEST_F(ElectorTest, waits_a_random_time_after_a_failed_attempt_only) {
   api.inject({.verb = Verb::get, .error = {Outcome::busy, "503"}});
   Candidate a(world, api, "a", 1);

@@ -246,6 +246,14 @@ Result<T> Decoder::object(std::string& text) {
 }
 
 template <class T>
+Result<T> Decoder::object(std::string& text, const ObjectKey& asked_for) {
+  T answer = TRY(object<T>(text));
+  if (answer.meta.key == asked_for) return answer;
+  return fail(Outcome::lost, fmt::format("{} {} expected: the answer is about {}", T::resource.kind,
+                                         to_string(asked_for), to_string(answer.meta.key)));
+}
+
+template <class T>
 Result<ListPage<T>> Decoder::page(std::string& text) {
   Reader reader(projection_);
   ListPage<T> page;
@@ -281,9 +289,10 @@ Result<Status> Decoder::status(std::string& text) {
   return status;
 }
 
-#define ISTHMUS_DECODES(T)                                     \
-  template Result<T> Decoder::object<T>(std::string&);         \
-  template Result<ListPage<T>> Decoder::page<T>(std::string&); \
+#define ISTHMUS_DECODES(T)                                               \
+  template Result<T> Decoder::object<T>(std::string&);                   \
+  template Result<T> Decoder::object<T>(std::string&, const ObjectKey&); \
+  template Result<ListPage<T>> Decoder::page<T>(std::string&);           \
   template Result<WatchEvent<T>> Decoder::watch_line<T>(std::string&)
 
 ISTHMUS_DECODES(Node);

@@ -56,8 +56,9 @@ struct ListPage {
   std::vector<Decoded<T>> items = {};
   std::string resource_version = {};  // Never empty.
   std::string continue_token = {};
-  std::optional<std::int64_t> remaining =
-      {};  // remainingItemCount, which the server may leave out.
+
+  // remainingItemCount, which the server may leave out.
+  std::optional<std::int64_t> remaining = {};
 };
 
 enum class ChangeKind : std::uint8_t { added, modified, deleted };
@@ -93,6 +94,11 @@ class Decoder {
   // A single object, as GET, POST and PATCH answer. lost: not JSON, not of this kind, unreadable.
   template <class T>
   Result<T> object(std::string& json);
+
+  // The same, of the object that was asked for. lost: also one of another name, which says nothing
+  // about the one that was meant.
+  template <class T>
+  Result<T> object(std::string& json, const ObjectKey& asked_for);
 
   // One page of the list of all T. lost: see above, or a list without a resourceVersion.
   template <class T>

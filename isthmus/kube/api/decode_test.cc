@@ -120,6 +120,16 @@ TEST(node_decoder, null_and_absent_are_the_same) {
   EXPECT_EQ(*node, *bare);
 }
 
+TEST(node_decoder, an_answer_about_another_node_than_asked_for_is_lost) {
+  std::string text = R"({"kind":"Node","apiVersion":"v1",
+      "metadata":{"name":"n","uid":"u","resourceVersion":"1"}})";
+
+  EXPECT_TRUE(Decoder().object<Node>(text, {.name = "n"}).has_value());
+  const Result<Node> other = Decoder().object<Node>(text, {.name = "m"});
+  ASSERT_EQ(other.outcome(), Outcome::lost);
+  EXPECT_EQ(other.error().message, "Node m expected: the answer is about n");
+}
+
 TEST(node_decoder, the_order_of_fields_does_not_matter) {
   const Result<Node> node = node_of(R"({"status":{"nodeInfo":{"systemUUID":"s"}},
       "metadata":{"resourceVersion":"1","uid":"u","name":"n"},"apiVersion":"v1","kind":"Node"})");
