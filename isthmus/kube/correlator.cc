@@ -30,11 +30,13 @@ std::optional<Event> Correlator::correlate(const std::string& component, const N
                                            Moment now, WallTime wall_now) {
   const std::string spam_key = key_of(component, note);
   const std::string similar_key = spam_key + "\n" + note.reason;
+  // Cut before it is remembered: an entry is kept for long after its event was posted.
+  const std::string message = shortened(note.message, kNoteMessageBytesMax - kEllipsisBytes);
   Event event;
-  event.message = note.message;
-  std::string told_key = similar_key + "\n" + note.message;
-  if (is_combined(similar_key, note.message, now)) {
-    event.message = std::string(kCombined) + note.message;
+  event.message = message;
+  std::string told_key = similar_key + "\n" + message;
+  if (is_combined(similar_key, message, now)) {
+    event.message = std::string(kCombined) + message;
     told_key = similar_key;
   }
   event.message = shortened(event.message, kNoteMessageBytesMax - kEllipsisBytes);

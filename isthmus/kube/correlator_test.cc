@@ -35,6 +35,12 @@ TEST_F(CorrelatorTest, counts_the_same_note_up_under_the_same_name) {
   EXPECT_NE(second->last_time, first->last_time);
 }
 
+TEST_F(CorrelatorTest, remembers_no_more_of_a_note_than_is_told) {
+  const std::string long_text(2000, 'x');
+  EXPECT_EQ(told("Failed", long_text + "1")->count, 1);
+  EXPECT_EQ(told("Failed", long_text + "2")->count, 2);
+}
+
 TEST_F(CorrelatorTest, names_events_by_the_object_and_the_time_in_hexadecimal_nanoseconds) {
   EXPECT_EQ(told("A", "x")->meta.key, (ObjectKey{"default", "n1.68c61714000"}));
 }
