@@ -1,8 +1,8 @@
 // Logging: a sentence for people and named values for machines.
 //
-//   log_.info("node initialized", {{"node", name}, {"providerID", id}});
-//   I1129 20:47:43.000000    4711 node.cc:88] "node initialized" node="n1"
-//   providerID="isthmus://7c9e"
+//   log_.info("node initialized", {{"node", name}, {"tries", tries}});
+// becomes
+//   I1129 20:47:43.000000    4711 node.cc:88] "node initialized" node="n1" tries=3
 //
 // A Logger is a door like any other and is passed to constructors. The message is a constant
 // without values in it, so that all lines of one kind can be found; values are fields.

@@ -1,10 +1,9 @@
 // Doors around the API door. Each holds the next and does one thing; the wiring stacks them in one
 // visible order, and a simulated API server gets the same stack:
 //
-//   HttpApi http(…);                         // speaks to the server
-//   LeasedApi leased(http, life, clock);     // writes only while we lead
-//   PacedApi work(leased, budget, …);        // within a budget, whose waiting comes before the
-//   check
+//   HttpApi http(…);                   // speaks to the server
+//   LeasedApi leased(http, life);      // writes only while we lead
+//   PacedApi work(leased, budget, …);  // within a budget; outside, so that its wait comes first
 //
 // Every purpose has a stack of its own, so that none can use up another's budget. The elector's has
 // no budget at all: a renewal never waits.
@@ -49,8 +48,9 @@ class PacedApi final : public ApiDoor {
   Histogram& waited_to_delete_;
 };
 
-// Lets create, patch and remove through only while the lease holds, and ends them when it does.
-// Before: cancelled, with nothing sent. During: deadline, with the effect unknown.
+// Lets create, patch and remove through only while the lease holds, and gives them no more time
+// than was left of it when they were sent, whatever renewals follow. Not held: cancelled, with
+// nothing sent. Out of that time: deadline, with the effect unknown.
 class LeasedApi final : public ApiDoor {
  public:
   LeasedApi(ApiDoor& next, const LeaseLife& life) : next_(next), life_(life) {}

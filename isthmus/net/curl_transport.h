@@ -22,10 +22,9 @@ struct Endpoint {
 };
 
 struct TransportLimits {
-  std::size_t body_bytes_max =
-      64 * 1024 * 1024;              // Of one whole answer, and of one header block 1 MiB.
-  std::size_t connections_max = 64;  // More calls wait their turn.
-  std::size_t stream_buffer_bytes = 256 * 1024;  // Read ahead of a stream's reader.
+  std::size_t body_bytes_max = 64 * 1024 * 1024;  // Of one whole answer; its headers: 1 MiB.
+  std::size_t connections_max = 64;               // More calls wait their turn.
+  std::size_t stream_buffer_bytes = 256 * 1024;   // Read ahead of a stream's reader.
   Duration connect_timeout = std::chrono::seconds(10);
   // Of a whole call, its turn included; of a stream until its headers are there.
   Duration call_timeout = std::chrono::seconds(60);

@@ -1,9 +1,10 @@
 // The door through which every request of ours leaves. One Transport speaks to one endpoint; the
 // real one is curl_transport.h, tests and the simulator answer from memory.
 //
-// A transport never retries and never follows redirects: one call is at most one request on the
-// wire, and a 307 is an answer like any other. What the peer's status means is the caller's
-// business; an Error here says only how the exchange itself failed.
+// A transport never follows redirects, and a 307 is an answer like any other. It never repeats a
+// request that may change something; a GET or HEAD may be sent again when the connection it was
+// sent on turns out to be dead. What the peer's status means is the caller's business; an Error
+// here says only how the exchange itself failed.
 #pragma once
 
 #include <memory>

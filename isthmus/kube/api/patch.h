@@ -61,9 +61,11 @@ struct NodeChange {
   StringMap annotations = {};
   std::vector<std::string> removed_annotations = {};
   std::string provider_id = {};  // Only ever set where there is none: it is immutable.
-  std::vector<std::string> removed_taints =
-      {};                                // Keys; every taint of that key, whatever its effect.
-  std::vector<Taint> added_taints = {};  // Replaces in place a taint of equal key and effect.
+
+  // Keys; every taint of that key, whatever its effect.
+  std::vector<std::string> removed_taints = {};
+  // Each replaces in place a taint of equal key and effect.
+  std::vector<Taint> added_taints = {};
 
   bool empty() const;
 

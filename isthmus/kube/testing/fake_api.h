@@ -5,8 +5,7 @@
 //   api.put(Node::resource, R"({"metadata": {"name": "n1"}, "spec": {…}})");
 //   api.inject({.verb = Verb::patch, .error = {Outcome::busy, "429"}, .times = 2});
 //   …
-//   EXPECT_EQ(api.see(Node::resource, {.name = "n1"}).at_pointer("/spec/providerID"),
-//   "isthmus://7");
+//   EXPECT_EQ(api.see(Node::resource, {.name = "n1"}).at_pointer("/spec/providerID"), "x://7");
 #pragma once
 
 #include <cstdint>
