@@ -228,17 +228,17 @@ Task<Result<NodeController::Patched>> NodeController::patch(NodePtr node, std::s
     co_return Patched{false, std::move(live)};
   }
   if (!answer) co_return std::unexpected(write_failed(*node, std::move(answer.error())));
-  kube::Node decoded = CO_TRY(decoder_.object<kube::Node>(*answer));
+  kube::Node decoded = CO_TRY(decoder_.object<kube::Node>(*answer, node->meta.key));
   auto patched = std::make_shared<const kube::Node>(std::move(decoded));
   newest_.learn(*node, patched);
   co_return Patched{true, std::move(patched)};
 }
 
 Task<Result<NodeController::NodePtr>> NodeController::read_live(kube::ObjectName name) {
-  Result<std::string> answer = co_await api_.get(std::move(name));
+  Result<std::string> answer = co_await api_.get(name);
   if (answer.outcome() == Outcome::absent) co_return nullptr;
   if (!answer) co_return std::unexpected(std::move(answer.error()));
-  kube::Node live = CO_TRY(decoder_.object<kube::Node>(*answer));
+  kube::Node live = CO_TRY(decoder_.object<kube::Node>(*answer, name.key));
   co_return std::make_shared<const kube::Node>(std::move(live));
 }
 

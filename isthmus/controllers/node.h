@@ -45,7 +45,7 @@ struct NodeControllerOptions {
 
   // How old the cloud's answer may be. A new Node's question is worth a call, but a hundred that
   // come within seconds need no hundred lists.
-  Duration newcomer_age_max = std::chrono::seconds(2);
+  Duration newcomer_age_max = std::chrono::seconds(5);
   Duration member_age_max = std::chrono::seconds(30);  // Or half of refresh_every, if that is less.
 
   // After the cloud refused us: no change of the Node helps, and nobody tells us when it is over.
