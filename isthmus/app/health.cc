@@ -98,13 +98,18 @@ std::vector<CheckOutcome> OperatorEndpoints::run_checks(Probe probe) {
     if (check.probe == Probe::liveness || probe == Probe::readiness) {
       Result<> result = check.run();
       outcomes.push_back({check.name, result.has_value()});
-      if (!result) {
-        logger_.warning("health check failed",
-                        {{"check", check.name}, {"reason", result.error().message}});
-      }
+      tell(check.name, result);
     }
   }
   return outcomes;
+}
+
+void OperatorEndpoints::tell(const std::string& check, const Result<>& result) {
+  if (!result && failing_.insert(check).second) {
+    logger_.warning("health check failed", {{"check", check}, {"error", result.error()}});
+  }
+  if (result && failing_.erase(check) > 0)
+    logger_.info("health check ok again", {{"check", check}});
 }
 
 }  // namespace isthmus::app

@@ -2,10 +2,12 @@
 //
 // Answers are those of a Kubernetes component: "ok", or with ?verbose a line per check, or 500 with
 // that list when a check fails. ?exclude=NAME (repeatable) leaves a check out, and
-// /livez/NAME asks for one alone. A reason is never shown, since anyone may ask; it is in the log.
+// /livez/NAME asks for one alone. A reason is never shown, since anyone may ask; it is in the log,
+// once for each time a check begins to fail, however often it is asked meanwhile.
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,10 +48,12 @@ class OperatorEndpoints final : public net::HttpHandler {
  private:
   net::Response answer(const net::Request& request, const net::Peer& peer);
   std::vector<CheckOutcome> run_checks(Probe probe);
+  void tell(const std::string& check, const Result<>& result);
 
   Metrics& metrics_;
   Logger& logger_;
   std::vector<HealthCheck> checks_;
+  std::set<std::string, std::less<>> failing_;  // Those whose failure was told.
 };
 
 }  // namespace isthmus::app

@@ -30,11 +30,8 @@ class OperatorEndpointsTest : public testing::Test {
  protected:
   net::Response get(std::string target, bool is_local = true, std::string method = "GET") {
     KeptAnswer writer;
-    OperatorEndpoints endpoints(metrics, log,
-                                {{"leaderElection", Probe::liveness, [this] { return election; }},
-                                 {"watch-nodes", Probe::readiness, [this] { return watch; }}});
     net::Request request{.method = std::move(method), .target = std::move(target)};
-    net::Peer peer{.address = "127.0.0.1:1", .is_local = is_local, .client_certificate_pem = ""};
+    net::Peer peer{.address = "127.0.0.1:1", .is_local = is_local};
     Result<> served = world.run(endpoints.serve(std::move(request), peer, writer));
     EXPECT_TRUE(served.has_value());
     return writer.response;
@@ -45,6 +42,10 @@ class OperatorEndpointsTest : public testing::Test {
   MemoryLogger log;
   Result<> election;
   Result<> watch;
+  OperatorEndpoints endpoints{metrics,
+                              log,
+                              {{"leaderElection", Probe::liveness, [this] { return election; }},
+                               {"watch-nodes", Probe::readiness, [this] { return watch; }}}};
 };
 
 TEST_F(OperatorEndpointsTest, says_ok_in_two_letters_when_all_is_well) {
@@ -72,6 +73,22 @@ TEST_F(OperatorEndpointsTest, a_watch_that_is_not_there_makes_it_unready_but_not
             "readyz check failed\n");
   EXPECT_THAT(response.body, Not(HasSubstr("10.0.0.1")));
   EXPECT_TRUE(log.mentions("10.0.0.1")) << "the reason is for the log";
+}
+
+TEST_F(OperatorEndpointsTest, tells_the_log_of_changes_and_not_of_every_probe) {
+  watch = fail(Outcome::lost, "no list yet");
+  get("/readyz");
+  get("/readyz");
+  watch = {};
+  get("/readyz");
+  get("/readyz");
+  watch = fail(Outcome::lost, "cut");
+  get("/readyz");
+
+  ASSERT_EQ(log.lines.size(), 3U);
+  EXPECT_THAT(log.lines[0].text, HasSubstr("no list yet"));
+  EXPECT_THAT(log.lines[1].text, HasSubstr("ok again"));
+  EXPECT_THAT(log.lines[2].text, HasSubstr("cut"));
 }
 
 TEST_F(OperatorEndpointsTest, leaves_out_what_is_excluded) {

@@ -34,8 +34,8 @@ Result<> listen_everywhere(Backend& backend) {
       tls = TRY(load_certificate(backend.world.files(), backend.certificate, {},
                                  backend.world.loop().wall_now()));
     }
-    backend.listeners.push_back(
-        TRY(net::listen(backend.world, address, std::move(tls), backend.server->handler())));
+    backend.listeners.push_back(TRY(net::listen(backend.world, address, std::move(tls),
+                                                backend.server->handler(), backend.log)));
     backend.log.info(
         "serving", {{"address", address.host_or_path}, {"port", backend.listeners.back()->port()}});
   }

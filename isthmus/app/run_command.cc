@@ -92,7 +92,10 @@ struct Program {
 Result<> start_serving(Program& program) {
   if (!program.setup.serving) return {};
   const RunSetup::Serving& serving = *program.setup.serving;
-  program.server = TRY(net::listen(program.world, serving.address, serving.tls, program.endpoints));
+  // Nothing that is asked here has a body, and anybody may ask.
+  const net::ServerLimits limits{.body_bytes_max = 0};
+  program.server = TRY(net::listen(program.world, serving.address, serving.tls, program.endpoints,
+                                   program.log, limits));
   program.log.info("serving", {{"port", program.server->port()}});
   return {};
 }

@@ -64,7 +64,7 @@ class http_api : public testing::Test {
   Instances instances{*store, world.loop};
   InventoryFile inventory{files, "/inventory", instances, world.loop, metrics, log};
   HttpApi handler{{*store, instances, access, &inventory, random, metrics, log, "1.2"}};
-  net::Peer peer{.address = "unix", .is_local = true, .client_certificate_pem = {}};
+  net::Peer peer{.address = "unix", .is_local = true};
 };
 
 TEST_F(http_api, says_what_it_is) {

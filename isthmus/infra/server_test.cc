@@ -33,7 +33,7 @@ class server : public testing::Test {
   std::string get(Server& where, std::string target) {
     RecordingWriter writer;
     net::Request request{.method = "GET", .target = std::move(target), .headers = {}, .body = {}};
-    net::Peer peer{.address = "unix", .is_local = true, .client_certificate_pem = {}};
+    net::Peer peer{.address = "unix", .is_local = true};
     EXPECT_TRUE(world.run(where.handler().serve(std::move(request), peer, writer)));
     return writer.response.body;
   }

@@ -30,6 +30,9 @@ namespace asio = boost::asio;
 constexpr Duration kAcceptPauseMin = std::chrono::milliseconds(5);
 constexpr Duration kAcceptPauseMax = std::chrono::seconds(1);
 
+// Clients decide how often something is wrong with their connections, so not how much is logged.
+constexpr Duration kWarningsApart = std::chrono::minutes(1);
+
 constexpr int kKeepAliveSeconds = 15;  // A client that has vanished is noticed within a minute.
 
 std::unexpected<Error> bad_address(std::string_view text, std::string_view why) {
@@ -76,16 +79,18 @@ Result<ListenAddress> parse_tcp(std::string_view text, std::string_view authorit
   return ListenAddress{kind, name, port};
 }
 
-Peer describe(const Connection::Socket& socket) {
+// nullopt: it has gone already, and what it has left behind comes from nobody.
+std::optional<Peer> describe(const Connection::Socket& socket) {
   boost::system::error_code error;
   auto endpoint = socket.remote_endpoint(error);
-  const int family = error ? AF_UNIX : endpoint.protocol().family();
+  if (error) return std::nullopt;
+  const int family = endpoint.protocol().family();
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (family == AF_INET) {
     const auto& v4 = *reinterpret_cast<const sockaddr_in*>(endpoint.data());
     ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
     const bool is_local = ntohl(v4.sin_addr.s_addr) >> 24 == 127;
-    return {text.data() + (":" + std::to_string(ntohs(v4.sin_port))), is_local, {}};
+    return Peer{text.data() + (":" + std::to_string(ntohs(v4.sin_port))), is_local};
   }
   if (family == AF_INET6) {
     const auto& v6 = *reinterpret_cast<const sockaddr_in6*>(endpoint.data());
@@ -93,9 +98,9 @@ Peer describe(const Connection::Socket& socket) {
     const std::string_view address = text.data();
     const bool is_local = address == "::1" || address.starts_with("::ffff:127.");
     const std::string port = std::to_string(ntohs(v6.sin6_port));
-    return {"[" + std::string(address) + "]:" + port, is_local, {}};
+    return Peer{"[" + std::string(address) + "]:" + port, is_local};
   }
-  return {"unix", true, {}};
+  return Peer{"unix", true};
 }
 
 // Small answers leave at once, and peers that vanish are noticed. Unix sockets refuse, and need
@@ -118,8 +123,9 @@ class AsioHttpServer final : public HttpServer {
   using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
 
   AsioHttpServer(PosixWorld& world, ListenSocket socket, TlsContext tls, HttpHandler& handler,
-                 const ServerLimits& limits)
+                 Logger& log, const ServerLimits& limits)
       : loop_(world.loop()),
+        log_(log),
         port_(socket.port()),
         tls_(std::move(tls)),
         acceptor_(std::make_shared<Acceptor>(world.reactor().io)),
@@ -160,21 +166,34 @@ class AsioHttpServer final : public HttpServer {
         continue;
       }
       if (is_our_own(socket.outcome())) co_return std::unexpected(socket.error());
+      warn("connections cannot be accepted", {"error", socket.error()});
       CO_TRY(co_await Sleep(pause));
       pause = std::min(pause * 2, kAcceptPauseMax);
     }
   }
 
   void serve(Connection::Socket socket) {
-    if (sessions_.children() >= host_.limits.connections_max) return;  // Closes it.
+    if (sessions_.children() >= host_.limits.connections_max) {
+      warn("too many connections; a new one is closed", {"limit", host_.limits.connections_max});
+      return;
+    }
     tune(socket);
-    Peer peer = describe(socket);
+    std::optional<Peer> peer = describe(socket);
+    if (!peer) return;
     std::shared_ptr<Connection> connection =
         tls_ ? tls_connection(std::move(socket), tls_) : plain_connection(std::move(socket));
-    sessions_.spawn(serve_connection, std::ref(host_), std::move(connection), std::move(peer));
+    sessions_.spawn(serve_connection, std::ref(host_), std::move(connection), std::move(*peer));
+  }
+
+  void warn(std::string_view what, const Field& detail) {
+    if (warned_at_ && loop_.now() - *warned_at_ < kWarningsApart) return;
+    warned_at_ = loop_.now();
+    log_.warning(what, {{"port", port_}, detail});
   }
 
   Loop& loop_;
+  Logger& log_;
+  std::optional<Moment> warned_at_;
   const std::uint16_t port_;
   TlsContext tls_;  // Null: plain.
   std::shared_ptr<Acceptor> acceptor_;
@@ -198,7 +217,7 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
 
 Result<std::unique_ptr<HttpServer>> listen(PosixWorld& world, ListenAddress address,
                                            std::optional<ServerTls> tls, HttpHandler& handler,
-                                           ServerLimits limits) {
+                                           Logger& log, ServerLimits limits) {
   TlsContext context;
   if (address.kind == ListenAddress::Kind::https) {
     if (!tls) return fail(Outcome::invalid, "listen: https needs a certificate");
@@ -206,7 +225,7 @@ Result<std::unique_ptr<HttpServer>> listen(PosixWorld& world, ListenAddress addr
   }
   ListenSocket socket = TRY(bind(address));
   return std::make_unique<AsioHttpServer>(world, std::move(socket), std::move(context), handler,
-                                          limits);
+                                          log, limits);
 }
 
 }  // namespace isthmus::net

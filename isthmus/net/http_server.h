@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "isthmus/base/clock.h"
+#include "isthmus/base/log.h"
 #include "isthmus/base/result.h"
 #include "isthmus/base/task.h"
 #include "isthmus/net/http.h"
@@ -20,9 +21,8 @@ class PosixWorld;
 
 // How the request reached us.
 struct Peer {
-  std::string address;                 // "192.0.2.7:4711", "[2001:db8::1]:4711", or "unix".
-  bool is_local = false;               // By unix socket or from a loopback address.
-  std::string client_certificate_pem;  // Empty: none was given (or none is asked for).
+  std::string address;    // "192.0.2.7:4711", "[2001:db8::1]:4711", or "unix".
+  bool is_local = false;  // By unix socket or from a loopback address.
 };
 
 // One answer in the making. Exactly one of respond and begin is awaited, once. Every call fails
@@ -92,8 +92,11 @@ class HttpServer {
 
 // Binds and listens at once, so that an address in use is reported before anything starts; serves
 // nothing before run(). https needs tls. Everything passed by reference outlives the server.
+//
+// The log is told, at most once a minute, when connections cannot be accepted (the process is out
+// of file descriptors) or are more than the limit; of clients and their requests it hears nothing.
 Result<std::unique_ptr<HttpServer>> listen(PosixWorld& world, ListenAddress address,
                                            std::optional<ServerTls> tls, HttpHandler& handler,
-                                           ServerLimits limits = {});
+                                           Logger& log, ServerLimits limits = {});
 
 }  // namespace isthmus::net

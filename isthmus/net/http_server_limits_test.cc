@@ -160,6 +160,7 @@ TEST(http_server_limits, connections_over_the_limit_are_closed_at_once) {
   PosixWorld world;
   TestServer server(world, ServerLimits{.connections_max = 2});
   EXPECT_TRUE(while_serving(world, server, connect_one_too_many(world, server)));
+  EXPECT_TRUE(server.log.mentions("too many connections; a new one is closed"));
 }
 
 // Every file descriptor this process may still have, until it goes.
@@ -205,6 +206,8 @@ TEST(http_server_limits, without_file_descriptors_it_waits_instead_of_spinning) 
   const auto turns = while_serving(world, server, connect_without_descriptors(world, server));
   ASSERT_TRUE(turns) << turns.error().message;
   EXPECT_LT(*turns, 20);
+  ASSERT_EQ(server.log.lines.size(), 1U) << "told once, however often it is tried";
+  EXPECT_NE(server.log.lines[0].text.find("Too many open files"), std::string::npos);
 }
 
 // Asks for something, and answers how long the server took to stop afterwards.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -233,9 +234,36 @@ TEST(http_server, a_unix_socket_is_for_its_owner_only_and_gone_afterwards) {
   EXPECT_TRUE(directory.is_empty());
 }
 
+// Connects, sends, and breaks the connection off, all before the server has accepted it.
+void send_and_reset(std::uint16_t port, const std::string& bytes) {
+  const int number = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::connect(number, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::send(number, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  const linger reset{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(number, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+  ::close(number);
+}
+
+// The kernel no longer says where it came from, which once made it pass for a unix socket.
+TEST(http_server, a_client_that_left_before_it_was_accepted_is_not_served) {
+  PosixWorld world;
+  TestServer server(world);
+  send_and_reset(server.server->port(), "GET /gone HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto transport = transport_to(world, server.url());
+  const auto response = while_serving(world, server, transport->call(get("/x")));
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(server.handler.requests, 1);
+}
+
+NullLogger silent;
+
 Result<std::unique_ptr<HttpServer>> listen_on(PosixWorld& world, TestHandler& handler,
                                               const std::string& path) {
-  return listen(world, parse_listen_address("unix:" + path).value(), std::nullopt, handler);
+  return listen(world, parse_listen_address("unix:" + path).value(), std::nullopt, handler, silent);
 }
 
 // Leaves a socket that nobody listens on any more, as a killed process does.
@@ -271,7 +299,7 @@ TEST(http_server, a_port_in_use_is_reported_before_anything_starts) {
   TestServer server(world);
   const std::string address = "http://127.0.0.1:" + std::to_string(server.server->port());
   const auto second =
-      listen(world, parse_listen_address(address).value(), std::nullopt, server.handler);
+      listen(world, parse_listen_address(address).value(), std::nullopt, server.handler, silent);
   ASSERT_EQ(second.outcome(), Outcome::conflict);
   EXPECT_THAT(second.error().message, HasSubstr("127.0.0.1 port "));
 }
@@ -280,7 +308,7 @@ TEST(http_server, https_without_a_certificate_is_refused) {
   PosixWorld world;
   TestHandler handler;
   const auto address = parse_listen_address("https://127.0.0.1:0").value();
-  EXPECT_EQ(listen(world, address, std::nullopt, handler).outcome(), Outcome::invalid);
+  EXPECT_EQ(listen(world, address, std::nullopt, handler, silent).outcome(), Outcome::invalid);
 }
 
 TEST(listen_address, is_a_unix_socket_or_an_address_with_a_port) {

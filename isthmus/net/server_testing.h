@@ -111,7 +111,8 @@ struct TestServer {
                       const std::string& unix_path = "")
       : address(unix_path.empty() ? (tls ? "https://127.0.0.1:0" : "http://127.0.0.1:0")
                                   : "unix:" + unix_path),
-        server(listen(world, parse_listen_address(address).value(), std::move(tls), handler, limits)
+        server(listen(world, parse_listen_address(address).value(), std::move(tls), handler, log,
+                      limits)
                    .value()) {}
 
   std::string url() const {
@@ -120,6 +121,7 @@ struct TestServer {
   }
 
   TestHandler handler;
+  MemoryLogger log;
   std::string address;
   std::unique_ptr<HttpServer> server;
 };

@@ -21,7 +21,7 @@ class InProcess final : public net::Transport {
 
   Task<Result<net::Response>> call(net::Request request) override {
     backend::RecordingWriter writer;
-    const net::Peer peer{.address = "unix", .is_local = true, .client_certificate_pem = {}};
+    const net::Peer peer{.address = "unix", .is_local = true};
     CO_TRY(co_await handler_.serve(std::move(request), peer, writer));
     co_return std::move(writer.response);
   }
