@@ -57,9 +57,23 @@ def directory(request):
     path = tempfile.mkdtemp(prefix="isthmus-")
     request.node.logs = path
     yield path
+    findings = sanitizer_findings(path)
     reports = [getattr(request.node, "report_" + when, None) for when in ("setup", "call")]
-    if not any(report and report.failed for report in reports):
+    if not findings and not any(report and report.failed for report in reports):
         shutil.rmtree(path)
+    assert not findings, f"{findings}; logs are kept in {path}"
+
+
+def sanitizer_findings(directory):
+    """What sanitizers said in the logs: a program may die of it after its test has passed."""
+    found = []
+    for place, _, names in os.walk(directory):
+        for name in names:
+            if name.endswith(".log"):
+                with open(os.path.join(place, name), encoding="utf-8", errors="replace") as log:
+                    found += [f"{name}: {line.strip()}" for line in log
+                              if "Sanitizer" in line or "runtime error:" in line]
+    return found
 
 
 @pytest.fixture
