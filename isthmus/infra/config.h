@@ -1,12 +1,15 @@
 // The configuration of `isthmus infra --config FILE`.
 //
-//   listen: ["unix:/run/isthmus/infra.sock", "https://0.0.0.0:10280"]  # plain http only on
-//   loopback tls: {certFile: /etc/isthmus/tls.crt, keyFile: /etc/isthmus/tls.key} store: {sqlite:
-//   /var/lib/isthmus/infra.db} inventory: /etc/isthmus/inventory.yaml   # absent: machines are
-//   written through the API only adminTokenFile: /etc/isthmus/admin.token # absent: nothing is
-//   written through the API owners: [{name: prod, tokenFile: /etc/isthmus/prod.token}] host: {name:
-//   lb1, driver: nft}           # nft | announce
+//   listen: ["unix:/run/isthmus/infra.sock", "https://0.0.0.0:10280"]
+//   tls: {certFile: /etc/isthmus/tls.crt, keyFile: /etc/isthmus/tls.key}
+//   store: {sqlite: /var/lib/isthmus/infra.db}
+//   inventory: /etc/isthmus/inventory.yaml
+//   adminTokenFile: /etc/isthmus/admin.token
+//   owners: [{name: prod, tokenFile: /etc/isthmus/prod.token}]
+//   host: {name: lb1, driver: nft}
 //
+// Plain http is only served on loopback. Without an inventory, machines are written through the API
+// only; without an admin token nothing is. The driver is nft or announce.
 // Without owners the server is served on unix sockets only, whose file mode says who may ask.
 #pragma once
 
