@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <optional>
 
 #include "isthmus/base/duration.h"
@@ -188,18 +187,19 @@ void FlagTable::integer(std::string name, std::int64_t& target, std::int64_t low
        }});
 }
 
-void FlagTable::positive_number(std::string name, double& target, std::string group,
-                                std::string help) {
+void FlagTable::number(std::string name, double& target, double low, double high, std::string group,
+                       std::string help) {
   add({.name = std::move(name),
        .default_text = fmt::format("{}", target),
        .group = std::move(group),
        .help = std::move(help),
-       .set = [&target](std::string_view value) -> Result<> {
+       .set = [&target, low, high](std::string_view value) -> Result<> {
          double number = 0;
          const char* end = value.data() + value.size();
          auto [rest, error] = std::from_chars(value.data(), end, number);
-         if (error != std::errc{} || rest != end || !std::isfinite(number) || number <= 0) {
-           return fail(Outcome::invalid, "is not a number above 0");
+         // Written so that "nan" fails, which is neither below nor above.
+         if (error != std::errc{} || rest != end || !(number >= low && number <= high)) {
+           return fail(Outcome::invalid, fmt::format("is not a number from {} to {}", low, high));
          }
          target = number;
          return {};
@@ -217,6 +217,10 @@ void FlagTable::positive_duration(std::string name, Duration& target, std::strin
          if (!duration) return fail(Outcome::invalid, "is no duration like 1h2m3.5s");
          if (*duration <= Duration::zero()) {
            return fail(Outcome::invalid, "must be longer than 0");
+         }
+         if (*duration > kFlagDurationMax) {
+           return fail(Outcome::invalid,
+                       fmt::format("must be at most {}", format_duration(kFlagDurationMax)));
          }
          target = *duration;
          return {};

@@ -40,6 +40,9 @@ struct ParsedFlags {
   bool was_given(std::string_view name) const;
 };
 
+// The longest period a flag may ask for: beyond anybody's wish, and short enough to be multiplied.
+inline constexpr Duration kFlagDurationMax = std::chrono::hours(24 * 365 * 10);
+
 // A resource; the targets it is given outlive it.
 class FlagTable {
  public:
@@ -53,7 +56,8 @@ class FlagTable {
   void boolean(std::string name, bool& target, std::string group, std::string help);
   void integer(std::string name, std::int64_t& target, std::int64_t low, std::int64_t high,
                std::string group, std::string help);
-  void positive_number(std::string name, double& target, std::string group, std::string help);
+  void number(std::string name, double& target, double low, double high, std::string group,
+              std::string help);
   void positive_duration(std::string name, Duration& target, std::string group, std::string help);
   void choice(std::string name, std::string& target, std::vector<std::string> allowed,
               std::string group, std::string help);

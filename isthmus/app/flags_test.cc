@@ -27,7 +27,7 @@ FlagTable table_for(Values& values) {
   table.text("cluster-name", values.name, "Generic", "Name.");
   table.boolean("leader-elect", values.elect, "Generic", "Elect.");
   table.integer("concurrent-node-syncs", values.syncs, 1, 1000, "Generic", "Workers.");
-  table.positive_number("kube-api-qps", values.qps, "Generic", "Rate.");
+  table.number("kube-api-qps", values.qps, 0.5, 1000, "Generic", "Rate.");
   table.positive_duration("node-status-update-frequency", values.period, "Generic", "Period.");
   table.choice("logging-format", values.format, {"text", "json"}, "Generic", "Format.");
   table.add({.name = "v",
@@ -107,7 +107,7 @@ TEST(flags, report_every_mistake_of_a_command_line_together) {
   EXPECT_THAT(all, HasSubstr("--colour=red: there is no such flag"));
   EXPECT_THAT(all, HasSubstr("surplus"));
   EXPECT_THAT(all, HasSubstr("--concurrent-node-syncs: \\\"0\\\" is not a whole number from 1"));
-  EXPECT_THAT(all, HasSubstr("--kube-api-qps: \\\"many\\\" is not a number above 0"));
+  EXPECT_THAT(all, HasSubstr("--kube-api-qps: \\\"many\\\" is not a number from 0.5 to 1000"));
   EXPECT_THAT(all, HasSubstr("--node-status-update-frequency: \\\"5\\\" is no duration"));
   EXPECT_THAT(all, HasSubstr("--logging-format: \\\"xml\\\" is not one of text, json"));
   EXPECT_THAT(all, HasSubstr("--leader-elect: \\\"maybe\\\" is neither true nor false"));
@@ -118,6 +118,7 @@ TEST(flags, refuse_periods_of_nothing_and_numbers_that_are_none) {
   for (const std::string argument :
        {"--node-status-update-frequency=0s", "--node-status-update-frequency=-1s",
         "--kube-api-qps=0", "--kube-api-qps=nan", "--kube-api-qps=inf", "--kube-api-qps=-1",
+        "--kube-api-qps=1000.5", "--kube-api-qps=1e-300", "--node-status-update-frequency=87601h",
         "--concurrent-node-syncs=1001", "--concurrent-node-syncs=1e3",
         "--concurrent-node-syncs=99999999999999999999"}) {
     Values values;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "isthmus/base/rate_limit.h"
+
 namespace isthmus::app {
 namespace {
 
@@ -20,8 +22,8 @@ void add_generic(FlagTable& table, RunOptions& options) {
              "Path of a kubeconfig; empty means the in-cluster configuration.");
   table.text("master", options.master, group,
              "URL of the API server; overrides the one in the kubeconfig.");
-  table.positive_number("kube-api-qps", options.kube_api_qps, group,
-                        "Requests per second to the API server, watches and leases not counted.");
+  table.number("kube-api-qps", options.kube_api_qps, TokenBucket::kQpsMin, TokenBucket::kQpsMax,
+               group, "Requests per second to the API server, watches and leases not counted.");
   table.integer("kube-api-burst", options.kube_api_burst, 1, kBurstMax, group,
                 "How many of these requests may go at once.");
 }

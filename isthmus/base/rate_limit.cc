@@ -6,7 +6,8 @@ namespace isthmus {
 namespace {
 
 Duration interval_of(double qps) {
-  ISTHMUS_ASSERT(qps > 0 && qps <= 1e6, "a rate is above 0 and at most a million per second");
+  ISTHMUS_ASSERT(qps >= TokenBucket::kQpsMin && qps <= TokenBucket::kQpsMax,
+                 "a rate that no bucket keeps");
   return Duration(static_cast<Duration::rep>(1e9 / qps));
 }
 
@@ -17,7 +18,7 @@ TokenBucket::TokenBucket(Loop& loop, double qps, unsigned burst)
       interval_(interval_of(qps)),
       tolerance_(interval_ * (static_cast<Duration::rep>(burst) - 1)),
       full_at_(loop.now()) {
-  ISTHMUS_ASSERT(burst > 0, "a bucket holds at least one token");
+  ISTHMUS_ASSERT(burst > 0 && burst <= 1'000'000, "a bucket holds from one to a million tokens");
 }
 
 TokenBucket::~TokenBucket() { loop_.disarm(*this); }

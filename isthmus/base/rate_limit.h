@@ -12,7 +12,11 @@ namespace isthmus {
 // every wait on it.
 class TokenBucket final : private Timer {
  public:
-  // qps is above 0 and at most a million; burst is at least 1.
+  // One token in a thousand seconds to one a microsecond; burst is from 1 to a million. Within
+  // these no sum of moments overflows: a million thousand seconds are 31 years.
+  static constexpr double kQpsMin = 0.001;
+  static constexpr double kQpsMax = 1e6;
+
   TokenBucket(Loop& loop, double qps, unsigned burst);
   ~TokenBucket();
 

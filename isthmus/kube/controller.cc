@@ -10,10 +10,13 @@
 namespace isthmus::kube {
 namespace {
 
+// A tenth of it, or less where the sum would be beyond the end of time.
+Duration tenth_of(Duration delay) { return std::min(delay / 10, Duration::max() - delay); }
+
 // What is due at a time is done up to a tenth sooner or later, so that keys which began together,
 // at a start or after an outage, spread out.
 Duration about(Duration delay, Random& random) {
-  return random.between(delay - delay / 10, delay + delay / 10);
+  return random.between(delay - tenth_of(delay), delay + tenth_of(delay));
 }
 
 // What a run asks for, from the most urgent to the least.
@@ -33,7 +36,7 @@ Verdict verdict_of(const Result<Action>& answer, Random& random) {
     case Outcome::busy: {
       const Duration named = answer.error().retry_after;
       if (named <= Duration::zero()) return {Wish::back_off};
-      return {Wish::at_a_time, random.between(named, named + named / 10), Priority::fresh};
+      return {Wish::at_a_time, random.between(named, named + tenth_of(named)), Priority::fresh};
     }
     case Outcome::conflict:
     case Outcome::lost:

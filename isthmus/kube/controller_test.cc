@@ -76,6 +76,14 @@ class ControllerTest : public ::testing::Test {
   std::optional<Scope> scope;
 };
 
+TEST_F(ControllerTest, may_be_asked_to_come_back_at_the_end_of_time) {
+  first.answer = Action::again_after(Duration::max());
+  start();
+  controller->enqueue(key("n1"));
+  run(24h);
+  EXPECT_EQ(first.times("n1"), (std::vector<Duration>{0s}));
+}
+
 TEST_F(ControllerTest, runs_all_reconcilers_of_a_kind_for_a_key_one_after_the_other) {
   start();
   first.takes = 1s;

@@ -1,6 +1,8 @@
 #include "isthmus/kube/elector.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "isthmus/base/mistakes.h"
@@ -10,6 +12,8 @@ namespace {
 
 constexpr Duration kReleaseRetry = std::chrono::milliseconds(250);
 constexpr Duration kWatchTimeout = std::chrono::minutes(5);
+constexpr Duration kLeaseDurationMax =
+    std::chrono::seconds(std::numeric_limits<std::int32_t>::max());
 
 // Half the deadline, so that one answer that never comes leaves time for another attempt.
 Duration call_max(const ElectorOptions& options) {
@@ -34,11 +38,14 @@ Result<> check(const ElectorOptions& options) {
   if (options.lease_duration % std::chrono::seconds(1) != Duration::zero()) {
     mistakes.add("--leader-elect-lease-duration", "must be whole seconds, as a Lease is");
   }
+  if (options.lease_duration > kLeaseDurationMax) {
+    mistakes.add("--leader-elect-lease-duration", "is more seconds than a Lease can hold");
+  }
   if (options.lease_duration <= options.renew_deadline) {
     mistakes.add("--leader-elect-lease-duration",
                  "must be longer than --leader-elect-renew-deadline");
   }
-  if (options.renew_deadline <= options.retry_period * 6 / 5) {
+  if (options.renew_deadline <= options.retry_period / 5 * 6) {
     mistakes.add("--leader-elect-renew-deadline",
                  "must be longer than 1.2 times --leader-elect-retry-period");
   }
@@ -126,7 +133,7 @@ void Elector::tell_failure(const Error& error) {
 // The only place where chance comes in: those who failed together must not come back together.
 Task<Result<>> Elector::pause() {
   const Duration retry = options_.retry_period;
-  CO_TRY(co_await sleep_for(random_.between(retry, retry * 11 / 5)));
+  CO_TRY(co_await sleep_for(random_.between(retry, retry / 5 * 11)));
   co_return Result<>{};
 }
 
@@ -233,7 +240,7 @@ Task<Result<>> Elector::wait_for_chance() {
 
 Task<Result<>> Elector::poll() {
   const Duration retry = options_.retry_period;
-  const Moment next = clock_.now() + random_.between(retry, retry * 11 / 5);
+  const Moment next = clock_.now() + random_.between(retry, retry / 5 * 11);
   CO_TRY(co_await sleep_until(std::min(next, expiry())));
   is_current_ = false;
   co_return Result<>{};

@@ -46,7 +46,7 @@ struct ElectorOptions {
 };
 
 // invalid, with every rule that is broken: lease_duration > renew_deadline > 1.2 retry_period, all
-// positive, whole seconds of lease_duration (the API's unit), identity and lease not empty.
+// positive, lease_duration whole seconds in 32 bits (as a Lease is), identity and lease not empty.
 Result<> check(const ElectorOptions& options);
 
 // What is done while leading.

@@ -423,6 +423,16 @@ TEST(elector_options, are_checked_all_at_once) {
   EXPECT_NE(text.find("identity"), text.npos) << text;
 }
 
+TEST(elector_options, that_no_lease_can_hold_are_refused) {
+  ElectorOptions options{.lease = kLease, .identity = "a"};
+  options.lease_duration = std::chrono::seconds(2'147'483'647);
+  EXPECT_TRUE(check(options));
+  options.lease_duration += 1s;
+  EXPECT_EQ(check(options).outcome(), Outcome::invalid);
+  options.retry_period = Duration::max();
+  EXPECT_EQ(check(options).outcome(), Outcome::invalid);
+}
+
 TEST(elector_options, hold_upstreams_defaults) {
   EXPECT_TRUE(check({.lease = kLease, .identity = "a"}));
 }
