@@ -34,8 +34,9 @@ class Way {
       std::unique_ptr<net::Transport> transport, Metrics& metrics)
       : transport_(std::move(transport)),
         tokens_(cluster, world.files(), world.loop()),
-        api_(*transport_, tokens_, {.user_agent = user_agent(purpose), .host = cluster.server},
-             world.loop(), metrics) {}
+        api_(*transport_, tokens_,
+             {.user_agent = user_agent(purpose), .host = kube::host_of(cluster)}, world.loop(),
+             metrics) {}
 
   kube::ApiDoor& api() { return api_; }
 

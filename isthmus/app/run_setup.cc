@@ -100,7 +100,7 @@ std::optional<RunSetup> prepare_run(net::PosixWorld& world, const RunOptions& op
   ManagerOptions manager = manager_options(options, environment, world.random(), mistakes);
   if (!mistakes.empty()) return std::nullopt;
   manager.node.plan.scheme = cloud->provider->scheme();
-  manager.api_host = cluster->server;
+  manager.api_host = kube::host_of(*cluster);
   return RunSetup{.cluster = std::move(*cluster),
                   .cloud = std::move(*cloud),
                   .manager = std::move(manager),

@@ -302,6 +302,12 @@ class KubeconfigReader {
 
 }  // namespace
 
+std::string host_of(const ClusterConfig& config) {
+  const std::size_t scheme_end = config.server.find("://");
+  const std::size_t begin = scheme_end == std::string::npos ? 0 : scheme_end + 3;
+  return config.server.substr(begin, config.server.find('/', begin) - begin);
+}
+
 Result<ClusterConfig> load_kubeconfig(Files& files, const std::string& path,
                                       const KubeconfigChoice& choice) {
   const std::string text = TRY(files.read(path, kKubeconfigBytesMax));

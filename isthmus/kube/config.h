@@ -31,6 +31,10 @@ struct ClusterConfig {
   std::string name_space = {};  // Of the context or the pod; empty where none is named.
 };
 
+// "10.0.0.1:6443": the server without its scheme and path, as Kubernetes' clients label their
+// metrics.
+std::string host_of(const ClusterConfig& config);
+
 struct KubeconfigChoice {
   std::string context = {};  // Empty: the file's current-context.
   std::string server = {};   // Not empty: counts instead of the cluster's (upstream's --master).

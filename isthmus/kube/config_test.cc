@@ -222,6 +222,13 @@ TEST_F(ConfigTest, certificates_and_keys_are_checked_where_they_are_named) {
       "no use");
 }
 
+TEST(host_of, is_the_server_without_scheme_and_path) {
+  EXPECT_EQ(host_of({.server = "https://10.0.0.1:6443"}), "10.0.0.1:6443");
+  EXPECT_EQ(host_of({.server = "https://[2001:db8::1]:6443/prefix"}), "[2001:db8::1]:6443");
+  EXPECT_EQ(host_of({.server = "https://api.example"}), "api.example");
+  EXPECT_EQ(host_of({}), "");
+}
+
 TEST_F(ConfigTest, plain_http_is_for_this_host_only) {
   for (const char* server :
        {"http://localhost:8080", "http://127.0.0.1:8001", "http://[::1]:8001"}) {
