@@ -75,14 +75,4 @@ Result<> check_dns_subdomain(std::string_view name) {
   return fail(Outcome::invalid, fmt::format("name {}: it {}", shown(name), kSubdomainRule));
 }
 
-std::string to_label_value(std::string_view text) {
-  std::string value(text);
-  std::ranges::replace_if(value, [](char c) { return !is_name_character(c); }, '_');
-  const auto first = std::ranges::find_if(value, is_alphanumeric);
-  value.erase(value.begin(), first);
-  if (value.size() > kNameMax) value.resize(kNameMax);
-  while (!value.empty() && !is_alphanumeric(value.back())) value.pop_back();
-  return value;
-}
-
 }  // namespace isthmus::kube

@@ -23,8 +23,4 @@ Result<> check_label_value(std::string_view value);
 // dots, alphanumeric at their ends. The names of Nodes, Events and Leases.
 Result<> check_dns_subdomain(std::string_view name);
 
-// The text as it may stand in a label value: characters that may not become "_", and what is beyond
-// 63 characters is cut, as are ends that are not alphanumeric. May end up empty.
-std::string to_label_value(std::string_view text);
-
 }  // namespace isthmus::kube

@@ -56,17 +56,5 @@ TEST(dns_subdomain, is_what_a_node_may_be_called) {
   }
 }
 
-TEST(label_value, can_be_made_of_any_text) {
-  EXPECT_EQ(to_label_value("Dell PowerEdge R640"), "Dell_PowerEdge_R640");
-  EXPECT_EQ(to_label_value("(rack 7)"), "rack_7");
-  EXPECT_EQ(to_label_value(kLetters64), kLetters63);
-  EXPECT_EQ(to_label_value(std::string(62, 'a') + "-b"), std::string(62, 'a'));
-  EXPECT_EQ(to_label_value("///"), "");
-  EXPECT_EQ(to_label_value(""), "");
-  for (const char* text : {"Dell PowerEdge R640", "(rack 7)", "naïve", "\xff\xfe", "a"}) {
-    EXPECT_TRUE(check_label_value(to_label_value(text)).has_value()) << text;
-  }
-}
-
 }  // namespace
 }  // namespace isthmus::kube
