@@ -1,6 +1,7 @@
 """How the programs start, stop and live through a missing backend."""
 
 import json
+import os
 import signal
 import subprocess
 
@@ -136,6 +137,37 @@ def test_version_is_told_in_every_way():
     for flag in ("--version", "--version=true"):
         said = subprocess.run([*run, "run", flag], capture_output=True, text=True, check=True)
         assert said.stdout.split()[-1] in text
+
+
+def test_under_upstreams_name_it_is_the_manager(directory):
+    link = directory + "/cloud-controller-manager"
+    os.symlink(programs.isthmus(), link)
+    said = subprocess.run([link, "--help"], capture_output=True, text=True, check=True).stdout
+    assert "--cloud-provider" in said
+    version = subprocess.run([link, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout.strip()
+
+
+def test_a_port_that_is_taken_is_named(k8s, make_infra, make_manager):
+    infra = make_infra(MACHINES)
+    first = make_manager(infra, name="first")
+    port = first.operator.url.rsplit(":", 1)[1]
+
+    second = make_manager(infra, f"--secure-port={port}", name="second", start=False)
+
+    assert second.launch().wait(10) == 1
+    assert port in second.process.output()
+    assert "in use" in second.process.output()
+    assert first.is_alive()
+
+
+def test_without_election_it_starts_and_stops_alone(k8s, make_infra, make_manager):
+    manager = make_manager(make_infra(MACHINES), "--leader-elect=false")
+    k8s.register("node1")
+    initialized(k8s, "node1")
+    assert k8s.holder() == ""
+    code, seconds = manager.process.terminate()
+    assert (code, seconds < STOP_SECONDS) == (0, True)
 
 
 def test_with_least_rights_everything_still_works(k8s, apiserver, make_infra, make_manager):
