@@ -64,9 +64,9 @@ class AddressesTest : public testing::PrivilegedTest {
     PrivilegedTest::SetUp();
     if (!granted) return;
     host.emplace();
-    host->run(
-        "ip link add lan type veth peer name other; ip link set lan up;"
-        "ip addr add 10.88.0.1/24 dev lan; ip addr add fd88::1/64 dev lan nodad");
+    host->ip(
+        "link add lan type veth peer name other\nlink set lan up\n"
+        "addr add 10.88.0.1/24 dev lan\naddr add fd88::1/64 dev lan nodad");
     addresses.emplace(NetlinkSocket::open(NETLINK_ROUTE).value());
   }
 

@@ -36,12 +36,23 @@ class BalancedTest : public LabTest {
   void SetUp() override {
     LabTest::SetUp();
     if (lab == nullptr) return;
+    for (const char* address : {"10.77.0.10", "10.88.0.11", "10.88.0.12"}) reach(ip(address));
     // The addresses are bound, as they will be: what is not served must be guarded.
-    lab->host.run(
-        "ip addr add 192.0.2.1/32 dev ext;"
-        "ip addr add 2001:db8::1/128 dev ext nodad preferred_lft 0");
+    lab->host.ip(
+        "addr add 192.0.2.1/32 dev ext\n"
+        "addr add 2001:db8::1/128 dev ext nodad preferred_lft 0");
     lab->host.enter();
     driver = std::make_unique<NftDriver>(NetlinkSocket::open(NETLINK_NETFILTER).value());
+  }
+
+  // Waits until the links are up: a first packet that meets a port of the bridge which is not yet
+  // forwarding would be sent again after a second only.
+  void reach(const IpAddress& address) {
+    constexpr int kTries = 100;
+    for (int i = 0; i < kTries; ++i) {
+      if (echoes(lab->host, address, kAnswerMs / kTries)) return;
+    }
+    ADD_FAILURE() << to_string(address) << " is not reached";
   }
 
   // Observes, plans, applies, and sees that nothing is left to do.

@@ -121,7 +121,7 @@ struct Held {
 };
 
 // Resources: one per host and process. Calls do not wait for anything but the kernel, which answers
-// at once; a large observe() takes about 2 µs per slot held.
+// at once; a large observe() takes about 3 µs per slot held, most of it the kernel's.
 class BalancerDriver {
  public:
   virtual ~BalancerDriver() = default;

@@ -83,7 +83,8 @@ class Namespace {
   Namespace() {
     EXPECT_EQ(::unshare(CLONE_NEWNET), 0);
     self_ = Descriptor(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
-    run("ip link set lo up");
+    // Without duplicate detection, a link-local address can be used at once instead of after 2 s.
+    EXPECT_TRUE(write_file("/proc/sys/net/ipv6/conf/default/accept_dad", "0"));
   }
 
   // What is opened or started from now on is in this namespace.
@@ -103,6 +104,9 @@ class Namespace {
     return output;
   }
 
+  // Several `ip` commands, one a line, by one process: "link set lo up\naddr add …".
+  void ip(const std::string& lines) const { run("ip -batch - <<END\n" + lines + "\nEND"); }
+
   // For others' `ip link add … netns`.
   std::string path() const {
     return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(*self_);
@@ -117,34 +121,37 @@ class Lab {
   static constexpr std::size_t kMachines = 2;
 
   Lab() {
-    host.run(
-        "echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding;"
-        "ip link add ext type veth peer name eth0 netns " +
+    host.enter();
+    EXPECT_TRUE(write_file("/proc/sys/net/ipv4/ip_forward", "1"));
+    EXPECT_TRUE(write_file("/proc/sys/net/ipv6/conf/all/forwarding", "1"));
+    host.ip(
+        "link set lo up\n"
+        "link add ext type veth peer name eth0 netns " +
         client.path() +
-        "; ip addr add 10.77.0.2/24 dev ext; ip addr add fd77::2/64 dev ext nodad;"
-        "ip link add int type veth peer name host netns " +
+        "\n"
+        "addr add 10.77.0.2/24 dev ext\naddr add fd77::2/64 dev ext nodad\n"
+        "link add int type veth peer name host netns " +
         wire.path() +
-        "; ip addr add 10.88.0.1/24 dev int; ip addr add fd88::1/64 dev int nodad;"
-        "ip link set ext up; ip link set int up");
-    client.run(
-        "ip addr add 10.77.0.10/24 dev eth0; ip addr add fd77::10/64 dev eth0 nodad;"
-        "ip link set eth0 up; ip route add default via 10.77.0.2;"
-        "ip route add default via fd77::2");
+        "\n"
+        "addr add 10.88.0.1/24 dev int\naddr add fd88::1/64 dev int nodad\n"
+        "link set ext up\nlink set int up");
+    client.ip(
+        "addr add 10.77.0.10/24 dev eth0\naddr add fd77::10/64 dev eth0 nodad\n"
+        "link set eth0 up\nroute add default via 10.77.0.2\nroute add default via fd77::2");
     // The bridge is alone in a namespace: where there are rules, they would see what it carries.
     std::string bridge =
-        "ip link add name bridge type bridge; ip link set bridge up; ip link set host master "
-        "bridge up";
+        "link add name bridge type bridge\nlink set bridge up\nlink set host master bridge up";
     for (std::size_t i = 0; i < kMachines; ++i) {
       std::string port = "m" + std::to_string(i);
-      bridge += "; ip link add " + port + " type veth peer name eth0 netns " + machines[i].path() +
-                "; ip link set " + port + " master bridge up";
+      bridge += "\nlink add " + port + " type veth peer name eth0 netns " + machines[i].path() +
+                "\nlink set " + port + " master bridge up";
     }
-    wire.run(bridge);
+    wire.ip(bridge);
     for (std::size_t i = 0; i < kMachines; ++i) {
       std::string last = std::to_string(11 + i);
-      machines[i].run("ip addr add 10.88.0." + last + "/24 dev eth0; ip addr add fd88::" + last +
-                      "/64 dev eth0 nodad; ip link set eth0 up; ip route add default via 10.88.0.1;"
-                      "ip route add default via fd88::1");
+      machines[i].ip("addr add 10.88.0." + last + "/24 dev eth0\naddr add fd88::" + last +
+                     "/64 dev eth0 nodad\nlink set eth0 up\nroute add default via 10.88.0.1\n"
+                     "route add default via fd88::1");
     }
   }
 

@@ -84,7 +84,7 @@ inline bool wait_for(const Descriptor& socket, short events, int milliseconds) {
 }
 
 // Whether an IPv4 address answers an echo request (RFC 792).
-inline bool echoes(const Namespace& from, const IpAddress& to) {
+inline bool echoes(const Namespace& from, const IpAddress& to, int patience = kAnswerMs) {
   from.enter();
   Descriptor socket(::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP));
   // Type 8, code 0, identifier 1, sequence 1, and their checksum.
@@ -94,7 +94,7 @@ inline bool echoes(const Namespace& from, const IpAddress& to) {
     return false;
   }
   // Behind an IP header of 20 bytes; others' messages may come first.
-  for (std::array<std::uint8_t, 128> reply{}; wait_for(socket, POLLIN, kAnswerMs);) {
+  for (std::array<std::uint8_t, 128> reply{}; wait_for(socket, POLLIN, patience);) {
     if (::recv(*socket, reply.data(), reply.size(), 0) >= 28 && reply[20] == 0) return true;
   }
   return false;
