@@ -6,6 +6,7 @@
 
 #include "isthmus/base/scope.h"
 #include "isthmus/base/virtual_world.h"
+#include "isthmus/kube/testing/pieces.h"
 
 namespace isthmus::kube {
 namespace {
@@ -15,21 +16,6 @@ using namespace std::chrono_literals;
 const ObjectName kNode{Node::resource, {"", "n1"}};
 const ObjectName kEvent{Event::resource, {"shop", "web.17"}};
 const ObjectName kLease{Lease::resource, {"kube-system", "ccm"}};
-
-class Pieces final : public net::BodyStream {
- public:
-  explicit Pieces(std::deque<Result<std::string>> pieces) : pieces_(std::move(pieces)) {}
-  Task<Result<std::string>> next() override {
-    CO_TRY(co_await yield());
-    if (pieces_.empty()) co_return std::string();
-    Result<std::string> piece = std::move(pieces_.front());
-    pieces_.pop_front();
-    co_return piece;
-  }
-
- private:
-  std::deque<Result<std::string>> pieces_;
-};
 
 // Answers what it was told and keeps what it was sent.
 class Wire final : public net::Transport {
@@ -44,7 +30,7 @@ class Wire final : public net::Transport {
     CO_TRY(co_await yield());
     if (!answer) co_return std::unexpected(answer.error());
     net::StreamedResponse response{answer->status, answer->headers, nullptr};
-    response.body = std::make_unique<Pieces>(pieces);
+    response.body = std::make_unique<testing::Pieces>(pieces);
     co_return response;
   }
 

@@ -7,29 +7,15 @@
 
 #include "isthmus/base/scope.h"
 #include "isthmus/base/virtual_world.h"
+#include "isthmus/kube/testing/pieces.h"
 
 namespace isthmus::kube {
 namespace {
 
-class Pieces final : public net::BodyStream {
- public:
-  explicit Pieces(std::deque<Result<std::string>> pieces) : pieces_(std::move(pieces)) {}
-  Task<Result<std::string>> next() override {
-    CO_TRY(co_await yield());
-    if (pieces_.empty()) co_return std::string();
-    Result<std::string> piece = std::move(pieces_.front());
-    pieces_.pop_front();
-    co_return piece;
-  }
-
- private:
-  std::deque<Result<std::string>> pieces_;
-};
-
 using Lines = std::vector<std::string>;
 
 Task<Result<Lines>> read_all(std::deque<Result<std::string>> pieces) {
-  LineStream stream(std::make_unique<Pieces>(std::move(pieces)));
+  LineStream stream(std::make_unique<testing::Pieces>(std::move(pieces)));
   Lines lines;
   for (;;) {
     std::string line = CO_TRY(co_await stream.next());

@@ -24,21 +24,6 @@ Result<Response> call_answered_with(std::string bytes, TransportLimits limits = 
       world, beside(serve_answers(server, seen, {std::move(bytes)}), transport->call(get("/x"))));
 }
 
-// Answers the first request, hangs up on the second without an answer, serves the third as if it
-// were new: what a reused connection that dies looks like.
-Task<Result<>> hang_up_on_the_second(RawServer& server, Seen& seen) {
-  {
-    RawPeer peer = CO_TRY(co_await server.accept());
-    std::string first = CO_TRY(co_await peer.read_message());
-    seen.requests.push_back(std::move(first));
-    CO_TRY(co_await peer.send(answer_of("first")));
-    std::string second = CO_TRY(co_await peer.read_message());
-    seen.requests.push_back(std::move(second));
-  }
-  CO_TRY(co_await serve_answers_and_stay(server, seen, {answer_of("third")}));
-  co_return Result<>{};
-}
-
 Task<Result<Response>> call_after_a_get(Transport& transport, Request request) {
   CO_TRY(co_await transport.call(get("/")));
   Result<Response> response = co_await transport.call(std::move(request));

@@ -163,19 +163,6 @@ Task<Result<>> call_twice(Transport& transport) {
   co_return Result<>{};
 }
 
-Task<Result<>> hang_up_on_the_second(RawServer& server, Seen& seen) {
-  {
-    RawPeer peer = CO_TRY(co_await server.accept());
-    std::string first = CO_TRY(co_await peer.read_message());
-    seen.requests.push_back(std::move(first));
-    CO_TRY(co_await peer.send(answer_of("first")));
-    std::string second = CO_TRY(co_await peer.read_message());
-    seen.requests.push_back(std::move(second));
-  }
-  CO_TRY(co_await serve_answers_and_stay(server, seen, {answer_of("third")}));
-  co_return Result<>{};
-}
-
 TEST(curl_tls, a_write_is_never_silently_sent_twice) {
   PosixWorld world;
   const ServerTls tls = certificate(world, {"127.0.0.1"});

@@ -31,9 +31,9 @@ struct Seen {
   std::vector<std::string> requests;
 };
 
-// Serves one connection: after each request the next answer, then closes.
-inline Task<Result<>> serve_answers(RawServer& server, Seen& seen,
-                                    std::vector<std::string> answers) {
+// Accepts one connection, answers its requests one after the other, and gives it back.
+inline Task<Result<RawPeer>> answer_each(RawServer& server, Seen& seen,
+                                         std::vector<std::string> answers) {
   RawPeer peer = CO_TRY(co_await server.accept());
   ++seen.connections;
   for (std::string& answer : answers) {
@@ -41,20 +41,33 @@ inline Task<Result<>> serve_answers(RawServer& server, Seen& seen,
     seen.requests.push_back(std::move(request));
     CO_TRY(co_await peer.send(std::move(answer)));
   }
+  co_return std::move(peer);
+}
+
+// The same, and closes it.
+inline Task<Result<>> serve_answers(RawServer& server, Seen& seen,
+                                    std::vector<std::string> answers) {
+  const RawPeer peer = CO_TRY(co_await answer_each(server, seen, std::move(answers)));
   co_return Result<>{};
 }
 
-// The same, but keeps the connection open until the test ends.
+// The same, but keeps it open until the test ends.
 inline Task<Result<>> serve_answers_and_stay(RawServer& server, Seen& seen,
                                              std::vector<std::string> answers) {
-  RawPeer peer = CO_TRY(co_await server.accept());
-  ++seen.connections;
-  for (std::string& answer : answers) {
-    std::string request = CO_TRY(co_await peer.read_message());
-    seen.requests.push_back(std::move(request));
-    CO_TRY(co_await peer.send(std::move(answer)));
-  }
+  RawPeer peer = CO_TRY(co_await answer_each(server, seen, std::move(answers)));
   CO_TRY(co_await peer.read_to_end());
+  co_return Result<>{};
+}
+
+// Answers the first request, hangs up on the second without an answer, serves the third as if it
+// were new: what a reused connection that dies looks like.
+inline Task<Result<>> hang_up_on_the_second(RawServer& server, Seen& seen) {
+  {
+    RawPeer peer = CO_TRY(co_await answer_each(server, seen, {answer_of("first")}));
+    std::string second = CO_TRY(co_await peer.read_message());
+    seen.requests.push_back(std::move(second));
+  }
+  CO_TRY(co_await serve_answers_and_stay(server, seen, {answer_of("third")}));
   co_return Result<>{};
 }
 
