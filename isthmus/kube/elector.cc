@@ -45,7 +45,8 @@ Result<> check(const ElectorOptions& options) {
     mistakes.add("--leader-elect-lease-duration",
                  "must be longer than --leader-elect-renew-deadline");
   }
-  if (options.renew_deadline <= options.retry_period / 5 * 6) {
+  // Divided, because a period that is endless cannot be multiplied.
+  if (options.renew_deadline / 6 <= options.retry_period / 5) {
     mistakes.add("--leader-elect-renew-deadline",
                  "must be longer than 1.2 times --leader-elect-retry-period");
   }
