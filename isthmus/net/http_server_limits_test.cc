@@ -86,6 +86,16 @@ TEST(http_server_limits, a_body_over_the_limit_is_refused_and_the_client_can_rea
               StartsWith("HTTP/1.1 200 "));
 }
 
+TEST(http_server_limits, a_server_that_takes_no_bodies_serves_requests_without_one) {
+  const ServerLimits limits{.body_bytes_max = 0};
+  const std::string head = kHead + "Connection: close\r\n";
+  EXPECT_THAT(answer_to(head + "\r\n", limits), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(answer_to(head + "Content-Length: 0\r\n\r\n", limits), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(answer_to(head + "Content-Length: 1\r\n\r\nx", limits), StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(answer_to(head + "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n", limits),
+              StartsWith("HTTP/1.1 413 "));
+}
+
 TEST(http_server_limits, a_client_that_asks_first_is_refused_before_it_sends) {
   const ServerLimits limits{.body_bytes_max = 1000};
   const std::string answer =
