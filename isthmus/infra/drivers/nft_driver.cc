@@ -54,11 +54,15 @@ class NftDriver::Transactions {
     return {};
   }
 
+  // Not together with others.
+  Result<> commit_alone(const NetlinkMessages& messages) {
+    TRY(commit(messages, socket_));
+    ++committed_;
+    return {};
+  }
+
   Result<> flush() {
-    if (!waiting_.empty()) {
-      TRY(commit(waiting_, socket_));
-      ++committed_;
-    }
+    if (!waiting_.empty()) TRY(commit_alone(waiting_));
     for (const Then& then : then_) then();
     waiting_.clear();
     then_.clear();
@@ -101,22 +105,40 @@ Result<Held> NftDriver::observe_once() {
   TRY(refuse_foreign(structure));
   Held held;
   held.structure = judge(structure);
-  for (const SetShape& shape : wanted_sets()) {
-    if (!structure.sets.contains(to_string(shape.id))) continue;
-    TRY(read_elements(shape.id, socket_,
-                      [&](const Element& element) -> Result<> { return enter(element, held); }));
-  }
+  const std::vector<Element> strays = TRY(read_all(structure, held));
+  if (!strays.empty()) held.structure = Structure::damaged;
   return held;
 }
 
-// The structure is read anew: the plan only knows that it is not right.
-Result<> NftDriver::build(const Plan& plan, Held& held) {
-  if (!plan.build) return {};
+// Enters all elements into what is held, and gives back those that we could not have made. A set of
+// another form than ours is left out: it goes, with all that is in it.
+Result<std::vector<Element>> NftDriver::read_all(const HeldStructure& structure, Held& held) {
+  std::vector<Element> strays;
+  for (const SetShape& shape : wanted_sets()) {
+    if (!holds(structure, shape)) continue;
+    TRY(read_elements(shape.id, socket_, [&](const Element& element) -> Result<> {
+      if (!enter(element, held)) strays.push_back(element);
+      return {};
+    }));
+  }
+  return strays;
+}
+
+// Everything is read anew: the plan only knows that something is not right.
+Result<> NftDriver::build(Held& held, Transactions& transactions) {
   HeldStructure structure = TRY(read_structure(socket_));
   TRY(refuse_foreign(structure));
   NetlinkMessages messages;
+  if (structure.flags != 0) {
+    add_table_without_flags(socket_, messages);
+    TRY(transactions.commit_alone(messages));
+  }
+  messages.clear();
   add_structure(structure, socket_, messages);
-  TRY(commit(messages, socket_));
+  TRY(transactions.commit_alone(messages));
+  Held nobodys;
+  std::vector<Element> strays = TRY(read_all(structure, nobodys));
+  for (Element& stray : strays) TRY(transactions.add({std::move(stray)}, {}, [] {}));
   held.structure = Structure::right;
   return {};
 }
@@ -133,8 +155,8 @@ Result<> NftDriver::apply(const Plan& plan, Held& held) {
 
 Result<> NftDriver::change(const Plan& plan, Held& held, std::vector<GoneTarget>& gone) {
   const std::uint32_t before = TRY(generation());
-  TRY(build(plan, held));
   Transactions transactions(socket_, transaction_bytes_max_);
+  if (plan.build) TRY(build(held, transactions));
   for (const IpPrefix& link : plan.links_removed) {
     TRY(transactions.add({element_of(link)}, {}, [&] { held.links.erase(link); }));
   }
@@ -158,8 +180,9 @@ Result<> NftDriver::change(const Plan& plan, Held& held, std::vector<GoneTarget>
 
   // Every transaction counts one. When it was only ours, nothing else needs to be looked at.
   const std::uint32_t after = TRY(generation());
-  const std::uint32_t ours = transactions.committed() + (plan.build ? 1 : 0);
-  if (before == held.generation && after == before + ours) held.generation = after;
+  if (before == held.generation && after == before + transactions.committed()) {
+    held.generation = after;
+  }
   return {};
 }
 

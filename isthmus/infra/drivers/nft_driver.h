@@ -13,6 +13,7 @@
 #include "isthmus/infra/drivers/conntrack.h"
 #include "isthmus/infra/drivers/driver.h"
 #include "isthmus/infra/drivers/netlink_socket.h"
+#include "isthmus/infra/drivers/nft_structure.h"
 
 namespace isthmus::infra::drivers {
 
@@ -32,7 +33,8 @@ class NftDriver final : public BalancerDriver {
   class Transactions;
 
   Result<Held> observe_once();
-  Result<> build(const Plan& plan, Held& held);
+  Result<std::vector<Element>> read_all(const HeldStructure& structure, Held& held);
+  Result<> build(Held& held, Transactions& transactions);
   Result<> change(const Plan& plan, Held& held, std::vector<GoneTarget>& gone);
 
   NetlinkSocket socket_;

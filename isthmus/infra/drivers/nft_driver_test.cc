@@ -85,6 +85,10 @@ TEST_F(NftDriverTest, drift_moves_the_generation_and_is_repaired) {
            "nft add element inet isthmus guarded4 { 10.88.0.1 }",
            "nft add element inet isthmus masquerade4 { 10.88.0.1 . udp . 53 }",
            "nft flush map inet isthmus slots4",
+           "nft add element inet isthmus listeners4 { 10.88.0.1 . sctp . 80 : drop }",
+           "nft add element inet isthmus slots6 { fd88::1 . tcp . 80 . 500 : fd88::2 . 80 }",
+           "nft add element inet isthmus listeners4 { * : drop }",
+           "nft add table inet isthmus { flags dormant \\; }",
            "nft flush ruleset",
        }) {
     lab->host.run(damage);

@@ -53,7 +53,11 @@ void put_note(nlmsghdr* header, const std::string& note) {
 
 void put_element(nlmsghdr* header, const Element& element, bool with_value) {
   nlattr* nest = mnl_attr_nest_start(header, NFTA_LIST_ELEM);
-  put_value(header, NFTA_SET_ELEM_KEY, element.key);
+  if (element.key.size > 0) {
+    put_value(header, NFTA_SET_ELEM_KEY, element.key);
+  } else {
+    mnl_attr_put_u32(header, NFTA_SET_ELEM_FLAGS, htonl(NFT_SET_ELEM_CATCHALL));
+  }
   if (element.key_end.size > 0) put_value(header, NFTA_SET_ELEM_KEY_END, element.key_end);
   if (with_value) {
     if (element.value.size > 0) put_value(header, NFTA_SET_ELEM_DATA, element.value);
@@ -99,12 +103,14 @@ nlmsghdr* last_of(std::span<char> messages) {
   }
 }
 
-bool read_value(const nlattr* attribute, Bytes& bytes) {
+// Empty when there is none, or one longer than any of ours.
+Bytes read_value(const nlattr* attribute) {
   const nlattr* value = nested(attribute)[NFTA_DATA_VALUE];
-  if (value == nullptr || mnl_attr_get_payload_len(value) > Bytes::kMax) return false;
+  Bytes bytes;
+  if (value == nullptr || mnl_attr_get_payload_len(value) > Bytes::kMax) return bytes;
   bytes.add({static_cast<const std::uint8_t*>(mnl_attr_get_payload(value)),
              mnl_attr_get_payload_len(value)});
-  return true;
+  return bytes;
 }
 
 // none: a verdict that we never write.
@@ -134,23 +140,18 @@ std::string read_note(const nlattr* attribute) {
   return std::string(data + 2, length > 0 ? length - 1 : 0);
 }
 
-Result<Element> read_element(const nlattr* attribute, const SetId& set) {
+Element read_element(const nlattr* attribute, const SetId& set) {
   Attributes parts = nested(attribute);
   Element element{.set = set};
-  bool good = read_value(parts[NFTA_SET_ELEM_KEY], element.key);
-  if (const nlattr* end = parts[NFTA_SET_ELEM_KEY_END]; end != nullptr) {
-    good = good && read_value(end, element.key_end);
-  }
-  if (const nlattr* data = parts[NFTA_SET_ELEM_DATA]; data != nullptr) {
-    if (set.name == SetName::listeners) {
-      element.choice = read_choice(data, set.family);
-    } else {
-      good = good && read_value(data, element.value);
-    }
+  element.key = read_value(parts[NFTA_SET_ELEM_KEY]);
+  element.key_end = read_value(parts[NFTA_SET_ELEM_KEY_END]);
+  if (set.name == SetName::listeners) {
+    element.choice = read_choice(parts[NFTA_SET_ELEM_DATA], set.family);
+  } else {
+    element.value = read_value(parts[NFTA_SET_ELEM_DATA]);
   }
   element.note = read_note(parts[NFTA_SET_ELEM_USERDATA]);
-  if (good) return element;
-  return fail(Outcome::invalid, "an element of " + to_string(set) + " that we did not make");
+  return element;
 }
 
 }  // namespace
@@ -195,8 +196,7 @@ Result<> read_elements(const SetId& set, NetlinkSocket& socket,
   return socket.dump(request.bytes(), [&](const nlmsghdr& header) -> Result<> {
     const nlattr* list = attributes_of(inside(header))[NFTA_SET_ELEM_LIST_ELEMENTS];
     return each_attribute(inside(list), [&](const nlattr* attribute) -> Result<> {
-      Element element = TRY(read_element(attribute, set));
-      return each(element);
+      return each(read_element(attribute, set));
     });
   });
 }

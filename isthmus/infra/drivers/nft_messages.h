@@ -25,8 +25,9 @@ Result<> commit(const NetlinkMessages& messages, NetlinkSocket& socket);
 // Bytes that commit() adds.
 inline constexpr std::size_t kTransactionOverheadBytes = 64;
 
-// Calls with every element of a set of ours that the kernel holds; an error of `each` ends it.
-// invalid: an element of a form that we never write.
+// Calls with every element of a set that the kernel holds; an error of `each` ends it. One of a
+// form that we never write comes with what could be understood of it, which is enough to remove it:
+// an empty key is the catch-all.
 Result<> read_elements(const SetId& set, NetlinkSocket& socket,
                        const std::function<Result<>(const Element&)>& each);
 

@@ -128,6 +128,15 @@ class Writer {
             [&](nlmsghdr* header) { nftnl_table_nlmsg_build_payload(header, table.get()); });
   }
 
+  void clear_table_flags() {
+    Owned<nftnl_table> table = a_table();
+    nftnl_table_set_str(table.get(), NFTNL_TABLE_NAME, kTableName);
+    nftnl_table_set_u32(table.get(), NFTNL_TABLE_FAMILY, NFPROTO_INET);
+    nftnl_table_set_u32(table.get(), NFTNL_TABLE_FLAGS, 0);
+    message(NFT_MSG_NEWTABLE, 0,
+            [&](nlmsghdr* header) { nftnl_table_nlmsg_build_payload(header, table.get()); });
+  }
+
   void chain(std::uint16_t type, std::uint16_t flags, const std::string& name,
              const Hook& hook = {}) {
     Owned<nftnl_chain> chain = a_chain();
@@ -230,6 +239,7 @@ Result<> read_table(NetlinkSocket& socket, HeldStructure& held) {
     if (nftnl_table_nlmsg_parse(header, table.get()) < 0) return;
     if (text_or_empty(nftnl_table_get_str(table.get(), NFTNL_TABLE_NAME)) != kTableName) return;
     held.table = true;
+    held.flags = nftnl_table_get_u32(table.get(), NFTNL_TABLE_FLAGS);
     std::uint32_t bytes = 0;
     const void* data = nftnl_table_get_data(table.get(), NFTNL_TABLE_USERDATA, &bytes);
     const auto* comment = static_cast<const std::uint8_t*>(data);
@@ -267,7 +277,13 @@ Result<> read_sets(NetlinkSocket& socket, HeldStructure& held) {
     Owned<nftnl_set> set = a_set();
     if (nftnl_set_nlmsg_parse(header, set.get()) < 0) return;
     if (text_or_empty(nftnl_set_get_str(set.get(), NFTNL_SET_TABLE)) != kTableName) return;
-    held.sets.insert(text_or_empty(nftnl_set_get_str(set.get(), NFTNL_SET_NAME)));
+    SetShape& shape = held.sets[text_or_empty(nftnl_set_get_str(set.get(), NFTNL_SET_NAME))];
+    shape.flags = nftnl_set_get_u32(set.get(), NFTNL_SET_FLAGS);
+    shape.key_bytes = nftnl_set_get_u32(set.get(), NFTNL_SET_KEY_LEN);
+    shape.key_type = nftnl_set_get_u32(set.get(), NFTNL_SET_KEY_TYPE);
+    if (!nftnl_set_is_set(set.get(), NFTNL_SET_DATA_TYPE)) return;
+    shape.value_type = nftnl_set_get_u32(set.get(), NFTNL_SET_DATA_TYPE);
+    shape.value_bytes = nftnl_set_get_u32(set.get(), NFTNL_SET_DATA_LEN);
   });
 }
 
@@ -281,11 +297,22 @@ std::vector<SetShape> wanted_sets() {
   return shapes;
 }
 
+bool holds(const HeldStructure& held, const SetShape& wanted) {
+  auto found = held.sets.find(to_string(wanted.id));
+  if (found == held.sets.end()) return false;
+  SetShape there = found->second;
+  there.id = wanted.id;
+  there.field_bytes = wanted.field_bytes;
+  // The kernel answers with the size of its own structure.
+  if (wanted.value_type == kVerdictType) there.value_bytes = wanted.value_bytes;
+  return there == wanted;
+}
+
 Structure judge(const HeldStructure& held) {
   if (!held.table) return Structure::absent;
   const std::vector<Chain> chains = wanted_chains();
   const std::vector<SetShape> sets = wanted_sets();
-  if (held.chains.size() != chains.size() || held.sets.size() != sets.size()) {
+  if (held.flags != 0 || held.chains.size() != chains.size() || held.sets.size() != sets.size()) {
     return Structure::damaged;
   }
   for (const Chain& chain : chains) {
@@ -293,7 +320,7 @@ Structure judge(const HeldStructure& held) {
     if (there == nullptr || !is_right(*there, chain)) return Structure::damaged;
   }
   for (const SetShape& set : sets) {
-    if (!held.sets.contains(to_string(set.id))) return Structure::damaged;
+    if (!holds(held, set)) return Structure::damaged;
   }
   return Structure::right;
 }
@@ -313,13 +340,13 @@ void add_structure(const HeldStructure& held, NetlinkSocket& socket, NetlinkMess
       writer.chain(NFT_MSG_DELCHAIN, 0, chain.name);
     }
   }
-  for (const std::string& name : held.sets) {
-    bool ours =
-        std::ranges::any_of(sets, [&](const SetShape& set) { return to_string(set.id) == name; });
+  for (const auto& [name, shape] : held.sets) {
+    bool ours = std::ranges::any_of(
+        sets, [&](const SetShape& set) { return to_string(set.id) == name && holds(held, set); });
     if (!ours) writer.delete_set(name);
   }
   for (std::uint32_t i = 0; i < sets.size(); ++i) {
-    if (!held.sets.contains(to_string(sets[i].id))) writer.new_set(sets[i], i + 1);
+    if (!holds(held, sets[i])) writer.new_set(sets[i], i + 1);
   }
   // A chain that stands gets its policy back.
   for (const Chain& chain : chains) {
@@ -328,6 +355,10 @@ void add_structure(const HeldStructure& held, NetlinkSocket& socket, NetlinkMess
   for (const Chain& chain : chains) {
     for (const Rule& rule : chain.rules) writer.append(rule);
   }
+}
+
+void add_table_without_flags(NetlinkSocket& socket, NetlinkMessages& messages) {
+  Writer(socket, messages).clear_table_flags();
 }
 
 Result<HeldStructure> read_structure(NetlinkSocket& socket) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,16 +40,24 @@ struct HeldStructure {
     std::vector<std::string> rules;  // As text_of() prints them.
   };
   bool table = false;
-  std::string mark;  // The table's comment.
+  std::string mark;         // The table's comment.
+  std::uint32_t flags = 0;  // Of the table; ours has none. A dormant one does nothing.
   std::vector<HeldChain> chains;
-  std::set<std::string> sets;
+  std::map<std::string, SetShape> sets;  // Without the sizes of their fields.
 };
 
 Structure judge(const HeldStructure& held);
 
+// Whether the kernel holds this set, and in the form we give it.
+bool holds(const HeldStructure& held, const SetShape& wanted);
+
 // Appends the messages that make right what is held, as the inside of one transaction. Elements of
-// sets that are there stay; chains and sets that are none of ours go. About 20 kB in all.
+// sets that are as they should be stay; chains and sets that are none of ours go. About 20 kB.
 void add_structure(const HeldStructure& held, NetlinkSocket& socket, NetlinkMessages& messages);
+
+// Appends what takes all flags off the table, as a transaction of its own: the kernel takes no
+// other change of a table together with this one.
+void add_table_without_flags(NetlinkSocket& socket, NetlinkMessages& messages);
 
 // Reads the structure; changes nothing. A table without our mark has no chains and sets here.
 Result<HeldStructure> read_structure(NetlinkSocket& socket);

@@ -62,6 +62,8 @@ TEST_F(NftStructureTest, what_was_built_is_read_back_rule_by_rule) {
 TEST_F(NftStructureTest, others_hands_are_seen_and_undone) {
   make_right();
   for (const char* damage : {
+           "nft flush chain inet isthmus postrouting; nft delete set inet isthmus loops4;"
+           "nft add set inet isthmus loops4 { type ipv4_addr \\; }",
            "nft flush chain inet isthmus random4",
            "nft insert rule inet isthmus input accept",
            "nft add rule inet isthmus client6 drop",
@@ -77,6 +79,17 @@ TEST_F(NftStructureTest, others_hands_are_seen_and_undone) {
     make_right();
     EXPECT_EQ(judge(read()), Structure::right) << damage;
   }
+}
+
+TEST_F(NftStructureTest, a_table_that_was_put_to_sleep_is_woken) {
+  make_right();
+  host->run("nft add table inet isthmus { flags dormant \\; }");
+  EXPECT_EQ(judge(read()), Structure::damaged);
+  NetlinkMessages messages;
+  add_table_without_flags(*socket, messages);
+  Result<> committed = commit(messages, *socket);
+  EXPECT_TRUE(committed) << committed.error().message;
+  EXPECT_EQ(judge(read()), Structure::right);
 }
 
 TEST_F(NftStructureTest, a_table_of_our_name_without_our_mark_is_seen_as_foreign) {
