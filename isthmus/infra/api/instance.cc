@@ -64,6 +64,14 @@ std::string text_or_empty(JsonReader& object, std::string_view key) {
   return member ? member->text(kTextMax, JsonReader::Empty::allowed) : "";
 }
 
+// A text that keeps a rule of rules.h.
+std::string ruled(JsonReader value, std::optional<std::string> (*wrong)(std::string_view)) {
+  std::string text = value.text(kTextMax);
+  std::optional<std::string> mistake = text.empty() ? std::nullopt : wrong(text);
+  if (mistake) value.refuse(*mistake);
+  return text;
+}
+
 std::uint64_t revision_of(JsonReader value) {
   return static_cast<std::uint64_t>(value.integer(0, kRevisionMax));
 }
@@ -130,8 +138,8 @@ Instance read_instance(JsonReader document) {
   Instance instance;
   document.required("kind").choice({"Instance"});
   JsonReader metadata = document.required("metadata");
-  instance.uid = metadata.required("uid").text(kTextMax);
-  instance.name = metadata.required("name").text(kTextMax);
+  instance.uid = ruled(metadata.required("uid"), wrong_uid);
+  instance.name = ruled(metadata.required("name"), wrong_name);
   instance.revision = revision_of(metadata.required("revision"));
   if (auto generation = metadata.optional("generation")) {
     instance.generation = revision_of(*generation);
@@ -152,8 +160,14 @@ Instance read_instance(JsonReader document) {
 
   JsonReader status = document.required("status");
   instance.power = power_of(text_or_empty(status, "power")).value_or(Power::unknown);
-  instance.presence =
-      value_of(kPresences, status.required("presence").text(kTextMax)).value_or(Presence::unknown);
+  JsonReader presence = status.required("presence");
+  instance.presence = value_of(kPresences, presence.text(kTextMax)).value_or(Presence::unknown);
+  const bool contradicts = instance.state == State::retired ? instance.presence == Presence::present
+                                                            : instance.presence == Presence::absent;
+  if (contradicts) {
+    presence.refuse(fmt::format("{} contradicts the state {}", to_string(instance.presence),
+                                to_string(instance.state)));
+  }
   if (auto confirmed = status.optional("lastConfirmedAt")) {
     std::optional<WallTime> time = parse_rfc3339(confirmed->text(kTextMax));
     if (time) {
@@ -197,7 +211,13 @@ Result<InstanceList> decode_instance_list(std::string_view text) {
   list.revision = revision_of(metadata.required("revision"));
   if (auto more = metadata.optional("continue")) list.continue_token = more->text(kTextMax);
   for (JsonReader& item : reader.required("items").elements(kItemsMax)) {
-    list.items.push_back(read_instance(item));
+    Mistakes of_item;
+    Instance instance = read_instance(JsonReader(item.value(), of_item));
+    if (of_item.empty()) {
+      list.items.push_back(std::move(instance));
+    } else {
+      ++list.not_understood;
+    }
   }
   if (!mistakes.empty()) return fail(Outcome::lost, "not an InstanceList: " + mistakes.text());
   return list;

@@ -77,6 +77,7 @@ struct InstanceList {
   std::vector<Instance> items;  // Ordered by uid.
   std::uint64_t revision = 0;
   std::string continue_token;
+  std::size_t not_understood = 0;  // Of a page that was read: items left out of it.
 
   friend bool operator==(const InstanceList&, const InstanceList&) = default;
 };
@@ -86,8 +87,14 @@ std::string encode(const InstanceList& list);
 
 // Reads an answer of the server, which may be newer or somebody else's: members we do not know are
 // passed over, and so are addresses of a type we do not know; a power or presence we do not know is
-// `unknown`, a state we do not know is `active`, because only "retired" ends a machine. Lost: not
-// JSON, not this kind, or a required member (uid, name, presence, revision) missing or ill-typed.
+// `unknown`, a state we do not know is `active`, because only "retired" ends a machine.
+//
+// Lost: not JSON, not this kind, a required member (uid, name, presence, revision) missing or
+// ill-typed, a uid or name that breaks its rule (rules.h; a uid goes into a providerID, which
+// nobody can change later), or a state and a presence that contradict each other.
+//
+// An item of a list that would be lost by itself is left out and counted, so that one bad machine
+// does not hide all others: such a page proves nothing about who is not in it.
 Result<Instance> decode_instance(std::string_view json);
 Result<InstanceList> decode_instance_list(std::string_view json);
 

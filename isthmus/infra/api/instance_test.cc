@@ -81,9 +81,38 @@ TEST(instance, without_what_is_required_is_lost) {
   EXPECT_EQ(decode_instance("<html></html>").outcome(), Outcome::lost);
 }
 
-TEST(instance, list_with_one_bad_item_is_lost_as_a_whole) {
+TEST(instance, with_a_uid_or_name_that_breaks_its_rule_is_lost) {
+  for (std::string uid : {std::string("../../x"), std::string("a/b"), std::string(5000, 'u')}) {
+    Instance bad = a_machine();
+    bad.uid = uid;
+    EXPECT_EQ(decode_instance(encode(bad)).outcome(), Outcome::lost) << uid;
+  }
+  Instance bad = a_machine();
+  bad.name = "Node_1";
+  EXPECT_EQ(decode_instance(encode(bad)).outcome(), Outcome::lost);
+}
+
+TEST(instance, whose_state_and_presence_contradict_each_other_is_lost) {
+  for (auto [state, presence] :
+       {std::pair(State::retired, Presence::present), std::pair(State::active, Presence::absent)}) {
+    Instance torn = a_machine();
+    torn.state = state;
+    torn.presence = presence;
+    EXPECT_EQ(decode_instance(encode(torn)).outcome(), Outcome::lost);
+  }
+}
+
+TEST(instance, list_leaves_out_and_counts_an_item_it_does_not_understand) {
   InstanceList list{.items = {a_machine(), a_machine()}, .revision = 9, .continue_token = ""};
-  EXPECT_EQ(decode_instance_list(with(encode(list), "\"m1\"", "5")).outcome(), Outcome::lost);
+  for (std::string_view bad : {"5", "\"../../x\""}) {
+    Result<InstanceList> read = decode_instance_list(with(encode(list), "\"m1\"", bad));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->items, std::vector<Instance>{a_machine()});
+    EXPECT_EQ(read->not_understood, 1u);
+  }
+}
+
+TEST(instance, list_without_what_is_required_is_lost) {
   EXPECT_EQ(decode_instance_list(R"({"kind":"InstanceList","metadata":{"revision":1}})").outcome(),
             Outcome::lost);
   EXPECT_EQ(

@@ -16,6 +16,8 @@ Instance a_machine() {
 TEST(watch_event, of_every_type_is_read_as_it_was_written) {
   WatchEvent changed{WatchEvent::Type::changed, 4, a_machine(), std::nullopt};
   WatchEvent removed{WatchEvent::Type::removed, 5, a_machine(), std::nullopt};
+  removed.instance->state = State::retired;
+  removed.instance->presence = Presence::absent;
   WatchEvent bookmark{WatchEvent::Type::bookmark, 6, std::nullopt, std::nullopt};
   WatchEvent gone{WatchEvent::Type::problem, 6, std::nullopt,
                   make_problem(problem::revision_gone, "list anew")};

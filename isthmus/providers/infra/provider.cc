@@ -60,8 +60,11 @@ Task<Result<cloud::Listing<cloud::Instance>>> InfraProvider::list(cloud::Instanc
   for (int page_number = 0; page_number < kPagesMax; ++page_number) {
     api::InstanceList page = CO_TRY(co_await client_.instances(std::move(token)));
     if (page_number == 0) revision = page.revision;
-    // Pages of different revisions, or a machine on two of them, are no consistent view.
-    if (page.revision != revision) listing.completeness = cloud::Completeness::partial;
+    // Pages of different revisions, or a machine on two of them, are no consistent view; and who
+    // stands behind an item that was not understood is anybody's guess.
+    if (page.revision != revision || page.not_understood > 0) {
+      listing.completeness = cloud::Completeness::partial;
+    }
     for (api::Instance& instance : page.items) {
       if (uids.insert(instance.uid).second) {
         listing.items.push_back(to_cloud(scheme(), std::move(instance)));

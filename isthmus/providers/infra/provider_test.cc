@@ -85,12 +85,12 @@ struct infra_provider : testing::Test {
 };
 
 TEST_F(infra_provider, shakes_hands_once_and_then_asks) {
-  server.answers.insert_or_assign("/v1/instances/a%2Fb", json(encode(machine("a/b"))));
-  const Result<cloud::Instance> found = get("a/b");
+  server.answers.insert_or_assign("/v1/instances/a", json(encode(machine("a"))));
+  const Result<cloud::Instance> found = get("a");
   ASSERT_TRUE(found) << found.error().message;
-  EXPECT_EQ(found->names, std::vector<std::string>{"node-a/b"});
-  ASSERT_TRUE(get("a/b"));
-  EXPECT_THAT(server.seen, ElementsAre("/v1", "/v1/instances/a%2Fb", "/v1/instances/a%2Fb"));
+  EXPECT_EQ(found->names, std::vector<std::string>{"node-a"});
+  ASSERT_TRUE(get("a"));
+  EXPECT_THAT(server.seen, ElementsAre("/v1", "/v1/instances/a", "/v1/instances/a"));
   EXPECT_EQ(server.authorization, "Bearer s3cret");
 }
 
@@ -166,6 +166,14 @@ TEST_F(infra_provider, calls_a_list_partial_whose_pages_do_not_fit_together) {
   EXPECT_EQ(world.run(instances().list({}))->completeness, cloud::Completeness::partial);
   page("/v1/instances?limit=1000&continue=next", {machine("a")}, 5, "");
   EXPECT_EQ(world.run(instances().list({}))->completeness, cloud::Completeness::partial);
+}
+
+TEST_F(infra_provider, calls_a_list_partial_with_a_uid_that_no_provider_id_should_carry) {
+  page("/v1/instances?limit=1000", {machine("a"), machine("../../x")}, 5, "");
+  const auto list = world.run(instances().list({}));
+  ASSERT_TRUE(list) << list.error().message;
+  EXPECT_EQ(list->items.size(), 1U);
+  EXPECT_EQ(list->completeness, cloud::Completeness::partial);
 }
 
 TEST_F(infra_provider, answers_no_list_when_a_page_is_missing) {
