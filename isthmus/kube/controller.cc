@@ -45,6 +45,7 @@ Verdict verdict_of(const Result<Action>& answer, Random& random) {
     case Outcome::cancelled:
       return {Wish::back_off};
     case Outcome::denied:
+      return {Wish::at_a_time, about(kDeniedAgainAfter, random)};
     case Outcome::invalid:
     case Outcome::unsupported:
       return {Wish::park};
@@ -189,15 +190,18 @@ Counter& Controller::Inside::runs(const Reconciler& reconciler, Outcome outcome)
   return *counter;
 }
 
-// A conflict is how other writers are noticed, and being cancelled is our own end: nobody needs to
-// look at either.
+// A conflict is how other writers are noticed, being cancelled is our own end, and busy is told by
+// whoever limits: nobody needs to look at these. The rest is told once, until the key succeeds: an
+// outage must not fill the disk with one line per object and try.
 void Controller::Inside::report(const Reconciler& reconciler, const std::string& key,
                                 const Error& error) {
   const Logger::Fields fields = {{"controller", reconciler.name()},
                                  {"key", key},
                                  {"error", error},
                                  {"failures", queue.failures(key)}};
-  if (error.outcome == Outcome::conflict || error.outcome == Outcome::cancelled) {
+  const bool is_usual = error.outcome == Outcome::conflict || error.outcome == Outcome::busy ||
+                        error.outcome == Outcome::cancelled;
+  if (is_usual || queue.failures(key) > 0) {
     log.debug("reconcile failed", fields);
   } else {
     log.warning("reconcile failed", fields);

@@ -9,7 +9,8 @@
 //   cancelled                         back off, per key: 1 s doubling to 2 min, half jitter
 //   busy                              at the time the other side named, up to 10 % later; it named
 //                                     none: back off
-//   denied, invalid, unsupported      parked: only a change helps, of the object (which comes with
+//   denied                            in about a minute: rights are given back without a word to us
+//   invalid, unsupported              parked: only a change helps, of the object (which comes with
 //                                     a new run at once) or elsewhere (looked at every 10 min)
 //
 // A change of the object comes at once whatever its key waits for, and fresh changes overtake
@@ -73,6 +74,8 @@ struct Progress {
   Duration longest_running = {};  // Of those that run now.
   Moment last_finished = {};      // When a run ended last; the start, if none has.
 };
+
+inline constexpr Duration kDeniedAgainAfter = std::chrono::minutes(1);
 
 struct ControllerOptions {
   std::string queue;         // The `name` of its workqueue_* metrics: "Nodes".

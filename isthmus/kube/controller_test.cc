@@ -187,7 +187,7 @@ TEST_F(ControllerTest, comes_back_when_a_busy_server_said_and_not_before) {
 }
 
 TEST_F(ControllerTest, parks_what_only_a_change_can_help) {
-  for (const Outcome outcome : {Outcome::denied, Outcome::invalid, Outcome::unsupported}) {
+  for (const Outcome outcome : {Outcome::invalid, Outcome::unsupported}) {
     first.answer = fail(outcome, "no");
     first.begun.clear();
     start();
@@ -203,6 +203,36 @@ TEST_F(ControllerTest, parks_what_only_a_change_can_help) {
     run(1s);
     scope.reset();
   }
+}
+
+TEST_F(ControllerTest, looks_again_within_minutes_whether_rights_were_given_back) {
+  start();
+  first.answer = fail(Outcome::denied, "403");
+  controller->enqueue(key("a"));
+  run(45s);
+  EXPECT_EQ(first.begun.size(), 1u);
+  first.answer = Action::done();
+  run(30s);
+  EXPECT_EQ(first.begun.size(), 2u);
+}
+
+TEST_F(ControllerTest, tells_of_a_failure_once_until_the_key_succeeds) {
+  start();
+  first.answer = fail(Outcome::lost, "cut");
+  controller->enqueue(key("a"));
+  run(1h);
+  const auto told = [this] {
+    return std::ranges::count_if(
+        log.lines, [](const MemoryLogger::Line& line) { return line.level == Level::warning; });
+  };
+  EXPECT_GT(first.begun.size(), 20u);
+  EXPECT_EQ(told(), 1);
+  first.answer = Action::done();
+  run(5min);
+  first.answer = fail(Outcome::lost, "cut");
+  controller->enqueue(key("a"));
+  run(1h);
+  EXPECT_EQ(told(), 2);
 }
 
 TEST_F(ControllerTest, takes_the_earliest_wish_of_two_reconcilers) {

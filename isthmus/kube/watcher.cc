@@ -8,10 +8,14 @@
 namespace isthmus::kube {
 namespace {
 
-// Upstream's reflector: 800 ms doubling to 30 s with up to 100 % on top, forgotten after 2 min.
-constexpr BackoffPolicy kPolicy{std::chrono::milliseconds(800), std::chrono::seconds(30),
+// From 800 ms to 30 s, jitter of up to 100 % included; forgotten after 2 min (upstream's numbers,
+// whose jitter comes on top of the 30 s).
+constexpr BackoffPolicy kPolicy{std::chrono::milliseconds(800), std::chrono::seconds(15),
                                 Jitter::added};
 constexpr Duration kQuiet = std::chrono::minutes(2);
+
+// A watch that has lived this long has worked: what fails next is another story.
+constexpr Duration kWorkingWatch = std::chrono::seconds(10);
 
 // Until a watch is accepted or a page is read. The door has a deadline of its own, which is
 // shorter; this one is for doors that do not.
@@ -121,6 +125,7 @@ std::optional<Duration> Watcher::take(const watching::Input& input) {
     ++stream_failures_;
   }
 
+  forgive(input);
   std::optional<Duration> pause;
   if (step.pause) pause = std::max(backoff_.next(), step.pause_min);
   if (!step.why.empty()) {
@@ -132,6 +137,17 @@ std::optional<Duration> Watcher::take(const watching::Input& input) {
   }
   state_ = std::move(step.next);
   return pause;
+}
+
+// A new story begins with the shortest pause: after a watch that worked, and when a server that was
+// not there answers that our version is gone. The same answer again is the same story.
+void Watcher::forgive(const watching::Input& input) {
+  const auto* following = std::get_if<watching::Following>(&state_);
+  const auto* failed = std::get_if<watching::Failed>(&input);
+  const bool worked = following != nullptr && clock_.now() - following->since >= kWorkingWatch;
+  const bool forgotten = failed != nullptr && failed->error.outcome == Outcome::conflict;
+  if (worked || (forgotten && !was_forgotten_)) backoff_.reset();
+  if (failed != nullptr || worked) was_forgotten_ = forgotten;
 }
 
 // Once for each time their number grows: a kubelet may write a bad status every few seconds.

@@ -75,6 +75,7 @@ class Watcher {
   Task<Result<watching::Input>> read_page(std::string continue_token);
   Task<Result<watching::Input>> read_line(Duration idle_max);
   std::optional<Duration> take(const watching::Input& input);
+  void forgive(const watching::Input& input);
   void tell_unreadable();
   WatchRequest watch_from(std::string version, bool initial_events);
 
@@ -93,6 +94,7 @@ class Watcher {
   watching::State state_ = watching::Opening{};
   std::unique_ptr<WatchStream> stream_;  // Open while collecting or following.
   int stream_failures_ = 0;
+  bool was_forgotten_ = false;  // The last failure was a version that is gone.
   std::size_t told_unreadable_ = 0;
   Moment last_heard_{};
 };

@@ -218,19 +218,45 @@ TEST_F(WatcherTest, stays_on_a_quiet_stream_that_sends_bookmarks) {
   EXPECT_EQ(watches(), 1u);
 }
 
-TEST_F(WatcherTest, keeps_the_last_view_while_the_server_is_away_and_backs_off_to_a_minute) {
+TEST_F(WatcherTest, keeps_the_last_view_while_the_server_is_away_and_backs_off_to_half_a_minute) {
   put("a");
   run(2s);
   api.inject({.verb = Verb::watch, .error = {Outcome::lost, "refused"}, .times = 1000});
   api.break_watches();
   run(1h);
   EXPECT_EQ(names(), "a ");
-  EXPECT_GE(watches(), 60u) << "30 s and up to 100 % more";
-  EXPECT_LE(watches(), 130u);
+  EXPECT_GE(watches(), 120u) << "never more than 30 s apart";
+  EXPECT_LE(watches(), 250u) << "nor less than 15 s, once it has backed off";
   api.heal();
   put("b");
-  run(61s);
+  run(31s);
   EXPECT_EQ(names(), "a b ");
+}
+
+TEST_F(WatcherTest, lists_within_seconds_when_a_server_that_was_away_has_forgotten_its_version) {
+  put("a");
+  run(1s);
+  api.inject({.verb = Verb::watch, .error = {Outcome::lost, "refused"}, .times = 6});
+  api.break_watches();
+  erase("a");
+  put("b");
+  api.compact();
+  while (api.calls(Verb::watch) < 8) run(100ms);  // The eighth is told that its version is gone.
+  run(2s);
+  EXPECT_EQ(names(), "b ");
+}
+
+TEST_F(WatcherTest, begins_each_outage_with_a_short_pause_if_the_watch_has_worked_between) {
+  put("a");
+  run(1s);
+  for (int outage = 0; outage < 3; ++outage) {
+    api.inject({.verb = Verb::watch, .error = {Outcome::lost, "refused"}, .times = 4});
+    api.break_watches();
+    run(40s);
+    put("b" + std::to_string(outage));
+    run(1s);
+    EXPECT_TRUE(store.find({"", "b" + std::to_string(outage)})) << outage;
+  }
 }
 
 TEST_F(WatcherTest, waits_as_long_as_a_busy_server_asks) {
