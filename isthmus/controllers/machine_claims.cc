@@ -1,7 +1,5 @@
 #include "isthmus/controllers/machine_claims.h"
 
-#include <algorithm>
-
 namespace isthmus::controllers {
 
 MachineClaims::MachineClaims(kube::Store<kube::Node>& nodes) {
@@ -11,9 +9,8 @@ MachineClaims::MachineClaims(kube::Store<kube::Node>& nodes) {
 std::optional<std::string> MachineClaims::holder(const std::string& provider_id,
                                                  const kube::ObjectKey& but) const {
   if (const auto held = held_.find(provider_id); held != held_.end()) {
-    const auto other = std::ranges::find_if(
-        held->second, [&](const kube::ObjectKey& holder) { return holder != but; });
-    if (other != held->second.end()) return other->name;
+    const kube::ObjectKey& first = held->second.begin()->second;
+    if (first != but) return first.name;
   }
   const auto claimed = claimed_.find(provider_id);
   if (claimed != claimed_.end() && claimed->second != but) return claimed->second.name;
@@ -31,14 +28,15 @@ void MachineClaims::release(const kube::ObjectKey& node) {
 }
 
 void MachineClaims::note(const kube::Difference<kube::Node>& difference) {
-  const std::string before = difference.before ? difference.before->provider_id : "";
-  const std::string after = difference.after ? difference.after->provider_id : "";
-  if (before != after && !before.empty()) {
-    const auto held = held_.find(before);
-    held->second.erase(difference.key);
+  if (difference.before && !difference.before->provider_id.empty()) {
+    const auto held = held_.find(difference.before->provider_id);
+    held->second.erase({difference.before->meta.creation_time, difference.key});
     if (held->second.empty()) held_.erase(held);
   }
-  if (!after.empty()) held_[after].insert(difference.key);
+  const std::string after = difference.after ? difference.after->provider_id : "";
+  if (!after.empty()) {
+    held_[after].emplace(difference.after->meta.creation_time, difference.key);
+  }
   if (!difference.after || !after.empty()) release(difference.key);
 }
 

@@ -1,12 +1,16 @@
 // Which Node has which machine: by the Nodes as the API server told them, and by those that are
 // being written right now. Without the second part, two new Nodes that match one machine could both
 // become it between the decision and its echo.
+//
+// A providerID is only a text that anybody may write into a Node of their own, so the first Node
+// (by creation, then by name) keeps the machine, whoever else names it later.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "isthmus/kube/api/node.h"
 #include "isthmus/kube/store.h"
@@ -20,7 +24,7 @@ class MachineClaims final {
   MachineClaims(const MachineClaims&) = delete;
   MachineClaims& operator=(const MachineClaims&) = delete;
 
-  // The name of a Node other than this one that has the machine or is about to.
+  // The name of the Node, if it is another than this one, that has the machine or is about to.
   std::optional<std::string> holder(const std::string& provider_id,
                                     const kube::ObjectKey& but) const;
 
@@ -34,7 +38,9 @@ class MachineClaims final {
  private:
   void note(const kube::Difference<kube::Node>& difference);
 
-  std::map<std::string, std::set<kube::ObjectKey>> held_;  // By provider id, from the store.
+  using Holder = std::pair<WallTime, kube::ObjectKey>;  // The oldest comes first.
+
+  std::map<std::string, std::set<Holder>> held_;  // By provider id, from the store.
   std::map<std::string, kube::ObjectKey> claimed_;
 };
 

@@ -6,10 +6,11 @@ namespace isthmus::controllers {
 namespace {
 
 struct machine_claims : testing::Test {
-  void put(const std::string& name, const std::string& provider_id) {
+  void put(const std::string& name, const std::string& provider_id, int created_s = 0) {
     kube::Node node{
         .meta = {.key = {"", name}, .uid = name, .resource_version = std::to_string(++version)},
         .provider_id = provider_id};
+    node.meta.creation_time = WallTime(std::chrono::seconds(created_s));
     nodes.apply({kube::ChangeKind::modified,
                  {node.meta.key, node.meta.uid, node.meta.resource_version, node}});
   }
@@ -31,10 +32,22 @@ TEST_F(machine_claims, know_who_holds_a_machine_by_the_store) {
   EXPECT_EQ(holder("x://1", "a"), "(nobody)");
   EXPECT_EQ(holder("x://2", "b"), "(nobody)");
   put("b", "x://1");
-  EXPECT_EQ(holder("x://1", "a"), "b");
+  EXPECT_EQ(holder("x://1", "a"), "(nobody)") << "who names it later takes nothing away";
+  EXPECT_EQ(holder("x://1", "b"), "a");
   erase("a");
+  EXPECT_EQ(holder("x://1", "b"), "(nobody)");
   erase("b");
   EXPECT_EQ(holder("x://1", "c"), "(nobody)");
+}
+
+TEST_F(machine_claims, leave_a_machine_with_the_node_that_was_created_first) {
+  put("b", "x://1", 1);
+  put("a", "x://1", 2);
+  EXPECT_EQ(holder("x://1", "a"), "b");
+  EXPECT_EQ(holder("x://1", "b"), "(nobody)");
+  put("b", "x://2", 1);
+  EXPECT_EQ(holder("x://1", "a"), "(nobody)");
+  EXPECT_EQ(holder("x://2", "a"), "b");
 }
 
 TEST_F(machine_claims, hold_a_machine_from_the_decision_to_its_echo) {

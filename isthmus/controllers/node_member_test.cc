@@ -110,6 +110,20 @@ TEST_F(node_member, keeps_what_it_has_when_its_machine_is_gone_and_says_so_once)
                           "isthmus://1"));
 }
 
+TEST_F(node_member, keeps_following_its_machine_though_another_node_names_it) {
+  initialize();
+  pass(1s);
+  register_node("intruder", "", R"(, "providerID": "isthmus://1")");
+  cloud.machines[0].zone = "rack-8";
+  pass(10min);
+  EXPECT_EQ(at("node1", "/metadata/labels/topology.kubernetes.io~1zone"), "rack-8");
+  EXPECT_EQ(at("intruder", "/metadata/labels/topology.kubernetes.io~1zone"), nullptr);
+  EXPECT_THAT(events.lines,
+              ElementsAre(HasSubstr("Synced"),
+                          HasSubstr("FailedToRefresh intruder: machine node1 (isthmus://1) belongs "
+                                    "to Node node1 already")));
+}
+
 TEST_F(node_member, outlasts_an_outage_of_the_cloud_without_a_word) {
   initialize();
   cloud.faults.error = Error{Outcome::lost, "cut"};
