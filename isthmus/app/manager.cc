@@ -25,6 +25,12 @@ constexpr Duration kElectionGrace = std::chrono::seconds(20);
 // cancelled.
 constexpr Duration kStuckRunGrace = std::chrono::minutes(1);
 
+// A watch of Nodes that broke and was not resumed within this time is an outage.
+constexpr Duration kWatchGone = std::chrono::seconds(15);
+
+// How often a cloud that answers is asked whether it still does.
+constexpr Duration kGreetingPeriod = std::chrono::minutes(1);
+
 constexpr BackoffPolicy kGreetingBackoff{.start = std::chrono::seconds(1),
                                          .cap = std::chrono::seconds(30)};
 
@@ -67,6 +73,7 @@ struct Manager::Parts final : kube::Leader {
   Gauge& node_controller_runs;
   bool leads = false;
   bool drains = false;
+  bool greeted = false;
   Result<> greeting = fail(Outcome::lost, "not asked yet");
 };
 
@@ -116,20 +123,25 @@ Task<Result<>> Manager::Parts::lead() {
   co_return service_ended;
 }
 
-// Asks the cloud who it is until it has said so once: /readyz waits for that, the work does not.
+// Asks the cloud who it is, again and again: /readyz looks at the answer, the work does not wait.
 Task<Result<>> Manager::Parts::greet_cloud(Parts& parts) {
   const ManagerDoors& doors = parts.doors;
-  for (unsigned failures = 0;; ++failures) {
+  for (unsigned failures = 0;;) {
     Result<> answer = co_await doors.cloud.provider().check();
     if (answer.outcome() == Outcome::cancelled) co_return answer;
+    const bool is_news = answer.outcome() != parts.greeting.outcome() || !parts.greeted;
+    parts.greeted = true;
     parts.greeting = answer;
-    if (answer) {
+    if (is_news && answer) {
       doors.log.info("the cloud answers", {{"provider", doors.cloud.provider().name()}});
-      co_return Result<>{};
+    } else if (is_news) {
+      doors.log.warning("the cloud does not answer as it should",
+                        {{"provider", doors.cloud.provider().name()}, {"error", answer.error()}});
     }
-    doors.log.warning("the cloud does not answer as it should",
-                      {{"provider", doors.cloud.provider().name()}, {"error", answer.error()}});
-    CO_TRY(co_await sleep_for(backoff_delay(kGreetingBackoff, failures, doors.random)));
+    failures = answer ? 0 : failures + 1;
+    const Duration pause =
+        answer ? kGreetingPeriod : backoff_delay(kGreetingBackoff, failures, doors.random);
+    CO_TRY(co_await sleep_for(pause));
   }
 }
 
@@ -214,14 +226,17 @@ Result<> Manager::Parts::check_node_controller() const {
 Result<> Manager::Parts::check_node_watch() const {
   if (!leads) return {};
   if (!nodes.has_synced()) return fail(Outcome::lost, "no complete list of Nodes yet");
-  const kube::WatcherOptions watching;
-  const Duration silence = doors.loop.now() - node_watcher.last_heard();
-  if (silence <= 2 * watching.idle_max) return {};
+  const bool follows = node_watcher.state() == "following";
+  const Duration allowed = follows ? kube::WatcherOptions{}.idle_max + kWatchGone : kWatchGone;
+  if (doors.loop.now() - node_watcher.last_heard() <= allowed) return {};
   return fail(Outcome::lost, fmt::format("the watch of Nodes is {}", node_watcher.state()));
 }
 
 Result<> Manager::Parts::check_cloud() const {
   if (!leads) return {};
+  if (doors.cloud.guard().breaker_state() != cloud::Breaker::State::closed) {
+    return fail(Outcome::busy, "the cloud limits us or does not answer");
+  }
   return greeting;
 }
 
