@@ -168,6 +168,9 @@ LIES = {
     "nothing": (200, "application/json", b""),
     "another kind": (200, "application/json", b'{"kind": "Weather", "items": []}'),
     "an item without its uid": (200, "application/json", instance_list(instance("node1", uid=""))),
+    "a uid that no providerID should carry": (
+        200, "application/json", instance_list(instance("node1", uid="../../x"))),
+    "a uid without end": (200, "application/json", instance_list(instance("node1", uid="u" * 5000))),
     "a redirect": (302, "text/html", b""),
     "a problem of no known type": (
         418, PROBLEM, b'{"type": "about:blank", "title": "?", "status": 418}'),

@@ -56,7 +56,7 @@ struct Problem {
   std::string title;     // The same for every problem of the type.
   int status = 0;        // The HTTP status.
   std::string detail;    // This occurrence, in one sentence.
-  std::string instance;  // The path that was asked, and the request's id as query.
+  std::string instance;  // The path that was asked, and the request's id as fragment.
   std::string reason;    // The type in one word, as Kubernetes events write it: InstanceRetired.
   bool retryable = false;
   std::uint32_t retry_after_s = 0;  // JSON retryAfter, whole seconds; 0: not said.

@@ -17,7 +17,6 @@ constexpr std::size_t kQuotedBytesMax = 200;  // Of a body that we do not unders
 // By the type, else by the status class.
 Outcome outcome_of(const api::Problem& problem) {
   const std::string_view type = problem.suffix();
-  if (type == api::problem::instance_retired) return Outcome::absent;
   if (type == api::problem::path_not_found) return Outcome::unsupported;
   switch (problem.status) {
     case 400:
@@ -92,6 +91,13 @@ std::optional<api::Problem> problem_of(const net::Response& response) {
   Result<api::Problem> problem = api::decode_problem(response.body, response.status);
   if (!problem) return std::nullopt;
   return *std::move(problem);
+}
+
+std::optional<bool> speaks_of(const api::Problem& problem, std::string_view uid) {
+  if (problem.instance.empty()) return std::nullopt;
+  const std::string_view reference = problem.instance;
+  const auto path = net::percent_decode(reference.substr(0, reference.find_first_of("?#")));
+  return path && path->ends_with(fmt::format("/v1/instances/{}", uid));
 }
 
 Error error_of(const net::Response& response, WallTime now) {

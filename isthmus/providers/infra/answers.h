@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "isthmus/base/result.h"
 #include "isthmus/cloud/model.h"
@@ -16,9 +17,13 @@ namespace isthmus::providers::infra {
 // media type, its JSON or its status say otherwise. A proxy's page is never one.
 std::optional<isthmus::infra::api::Problem> problem_of(const net::Response& response);
 
-// The error that an answer other than 200 is.
+// Whether a problem speaks of the machine that was asked for: the path in its `instance`, without
+// query and fragment, ends with /v1/instances/ and the uid. nullopt where it does not say.
+std::optional<bool> speaks_of(const isthmus::infra::api::Problem& problem, std::string_view uid);
+
+// The error that an answer other than 200 is, whatever was asked; so never absent, which is about
+// one machine and for whoever asked for it to say (speaks_of).
 //
-//   absent       the problem instance-retired, and nothing else
 //   denied       401, 403, whoever answered
 //   busy         429, 503, whoever answered, with Retry-After (seconds or date) or the problem's
 //   own conflict     409, 410, 412 as problems invalid      400, 413, 415, 422 as problems

@@ -30,7 +30,7 @@ TEST(answers, give_every_problem_its_outcome) {
     Outcome outcome;
   };
   for (const Row& row : {
-           Row{api::problem::instance_retired, Outcome::absent},
+           Row{api::problem::instance_retired, Outcome::lost},
            Row{api::problem::instance_not_found, Outcome::lost},
            Row{api::problem::path_not_found, Outcome::unsupported},
            Row{api::problem::method_not_allowed, Outcome::unsupported},

@@ -31,7 +31,18 @@ Task<Result<std::optional<api::Instance>>> Client::instance(std::string uid) {
     co_return std::move(found);
   }
   const std::optional<api::Problem> problem = problem_of(response);
-  if (problem && problem->suffix() == api::problem::instance_not_found) co_return std::nullopt;
+  const std::string_view type = problem ? problem->suffix() : "";
+  const bool is_retired = type == api::problem::instance_retired;
+  const bool is_unknown = type == api::problem::instance_not_found;
+  // Proof must name what it proves; that a machine is not known proves nothing and need not.
+  if ((is_retired || is_unknown) && !speaks_of(*problem, uid).value_or(is_unknown)) {
+    co_return fail(Outcome::lost,
+                   fmt::format("asked for machine {}, and was answered about {}: {}", uid,
+                               problem->instance.empty() ? "none" : quoted(problem->instance),
+                               to_sentence(*problem)));
+  }
+  if (is_unknown) co_return std::nullopt;
+  if (is_retired) co_return fail(Outcome::absent, to_sentence(*problem));
   co_return std::unexpected(error_of(response, clock_.wall_now()));
 }
 

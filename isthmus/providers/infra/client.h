@@ -30,7 +30,8 @@ class Client final {
   Task<Result<isthmus::infra::api::ServerInfo>> server_info();
 
   // nullopt: the server has never heard of it, which is not evidence of anything. absent: the
-  // server says that it is retired.
+  // server says that it is retired, and names it: a problem about another machine, or one that does
+  // not say about which, is lost, because somebody's Node would be deleted for it.
   Task<Result<std::optional<isthmus::infra::api::Instance>>> instance(std::string uid);
 
   // One page; an empty token asks for the first. conflict: the revision of the pages before is

@@ -21,8 +21,9 @@ net::Response json(std::string body) {
       .status = 200, .headers = {{"Content-Type", "application/json"}}, .body = std::move(body)};
 }
 
-net::Response problem(std::string_view suffix) {
-  const api::Problem details = api::make_problem(suffix, "so it is");
+net::Response problem(std::string_view suffix, std::string instance = "") {
+  api::Problem details = api::make_problem(suffix, "so it is");
+  details.instance = std::move(instance);
   return {.status = details.status,
           .headers = {{"Content-Type", "application/problem+json"}},
           .body = encode(details)};
@@ -117,8 +118,23 @@ TEST_F(infra_provider, needs_a_server_that_knows_machines) {
 }
 
 TEST_F(infra_provider, calls_a_machine_absent_only_when_the_server_says_retired) {
-  server.answers.insert_or_assign("/v1/instances/a", problem(api::problem::instance_retired));
-  EXPECT_EQ(get("a").outcome(), Outcome::absent);
+  for (const char* said :
+       {"/v1/instances/a#id", "/v1/instances/%61?x", "https://h/v1/instances/a"}) {
+    server.answers.insert_or_assign("/v1/instances/a",
+                                    problem(api::problem::instance_retired, said));
+    EXPECT_EQ(get("a").outcome(), Outcome::absent) << said;
+  }
+}
+
+TEST_F(infra_provider, takes_a_retirement_of_another_or_no_machine_for_a_lost_answer) {
+  for (const char* said : {"/v1/instances/b#id", "/v1/instances/aa", "/v1/instances/", "/", ""}) {
+    server.answers.insert_or_assign("/v1/instances/a",
+                                    problem(api::problem::instance_retired, said));
+    EXPECT_EQ(get("a").outcome(), Outcome::lost) << said;
+  }
+  server.answers.insert_or_assign("/v1/instances/a",
+                                  problem(api::problem::instance_not_found, "/v1/instances/b#id"));
+  EXPECT_EQ(get("a").outcome(), Outcome::lost);
 }
 
 TEST_F(infra_provider, knows_nothing_of_a_machine_that_the_server_never_heard_of) {
