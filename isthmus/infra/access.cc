@@ -28,15 +28,25 @@ std::optional<std::string_view> bearer_token(std::string_view authorization) {
   return token.empty() ? std::nullopt : std::optional(token);
 }
 
+bool share_one(const std::vector<Secret>& left, const std::vector<Secret>& right) {
+  return std::ranges::any_of(left, [&right](const Secret& token) {
+    return std::ranges::find(right, token) != right.end();
+  });
+}
+
+std::string shared(const std::string& file, const std::string& with) {
+  return fmt::format("{}: holds a token that is also in {}", file, with);
+}
+
 }  // namespace
 
 Access::Access(Files& files, Logger& log, const Config& config)
     : files_(files), log_(log), has_owners_(!config.owners.empty()) {
   if (!config.admin_token_file.empty()) {
-    holders_.push_back({Caller::Role::admin, "admin", config.admin_token_file, {}, {}, false});
+    holders_.push_back({Caller::Role::admin, "admin", config.admin_token_file});
   }
   for (const OwnerConfig& owner : config.owners) {
-    holders_.push_back({Caller::Role::owner, owner.name, owner.token_file, {}, {}, false});
+    holders_.push_back({Caller::Role::owner, owner.name, owner.token_file});
   }
 }
 
@@ -75,43 +85,78 @@ void Access::load(Mistakes& mistakes) {
   }
   for (std::size_t i = 0; i < holders_.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      for (const Secret& token : holders_[i].tokens) {
-        if (std::ranges::find(holders_[j].tokens, token) == holders_[j].tokens.end()) continue;
-        mistakes.add("", fmt::format("{}: holds a token that is also in {}", holders_[i].file,
-                                     holders_[j].file));
-      }
+      if (!share_one(holders_[i].tokens, holders_[j].tokens)) continue;
+      mistakes.add("", shared(holders_[i].file, holders_[j].file));
     }
   }
 }
 
 void Access::reload_all() {
-  for (Holder& holder : holders_) reload(holder);
+  for (Holder& holder : holders_) read_fresh(holder);
+  refuse_shared();
+  take_over();
 }
 
-void Access::reload_if_changed(Holder& holder) {
+bool Access::look_at(Holder& holder) {
   Result<FileStamp> stamp = files_.stamp(holder.file);
   std::optional<FileStamp> now = stamp ? std::optional(*stamp) : std::nullopt;
-  if (now == holder.stamp) return;
-  holder.stamp = now;
-  reload(holder);
+  return std::exchange(holder.stamp, now) != now;
 }
 
-void Access::reload(Holder& holder) {
+void Access::read_fresh(Holder& holder) {
   Result<std::vector<Secret>> tokens = read(holder);
-  holder.in_trouble = !tokens;
-  if (!tokens) {
-    log_.error("tokens not loaded, the last good ones stay",
-               {{"holder", holder.name}, {"reason", tokens.error()}});
-    return;
+  if (!tokens) return refuse(holder, tokens.error());
+  holder.fresh = std::move(*tokens);
+}
+
+void Access::refuse(Holder& holder, const Error& reason) {
+  holder.fresh.reset();
+  holder.in_trouble = true;
+  log_.error("tokens not loaded, the last good ones stay",
+             {{"holder", holder.name}, {"reason", reason}});
+}
+
+// What is turned back keeps its old tokens, which may now be those of another fresh one; so it goes
+// on until nothing is shared. The administrator comes first, so an owner's file never takes over.
+void Access::refuse_shared() {
+  bool turned_back = true;
+  while (std::exchange(turned_back, false)) {
+    for (std::size_t i = 0; i < holders_.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        Holder& later = holders_[i].fresh ? holders_[i] : holders_[j];
+        Holder& other = holders_[i].fresh ? holders_[j] : holders_[i];
+        if (!later.fresh || !share_one(later.next_tokens(), other.next_tokens())) continue;
+        refuse(later, Error{Outcome::invalid, shared(later.file, other.file)});
+        turned_back = true;
+      }
+    }
   }
-  holder.tokens = std::move(*tokens);
-  log_.info("tokens loaded", {{"holder", holder.name}, {"file", holder.file}});
+}
+
+void Access::take_over() {
+  for (Holder& holder : holders_) {
+    if (!holder.fresh) continue;
+    holder.tokens = *std::exchange(holder.fresh, std::nullopt);
+    holder.in_trouble = false;
+    log_.info("tokens loaded", {{"holder", holder.name}, {"file", holder.file}});
+  }
 }
 
 Task<Result<>> Access::keep_loaded() {
   while (true) {
     CO_TRY(co_await sleep_for(kTokenCheckPeriod));
-    for (Holder& holder : holders_) reload_if_changed(holder);
+    bool any_changed = false;
+    std::vector<Holder*> due;
+    for (Holder& holder : holders_) {
+      const bool changed = look_at(holder);
+      any_changed = any_changed || changed;
+      // Whoever shared a token with a file that changes may be right without a change of its own.
+      if (changed || holder.in_trouble) due.push_back(&holder);
+    }
+    if (!any_changed) continue;
+    for (Holder* holder : due) read_fresh(*holder);
+    refuse_shared();
+    take_over();
   }
 }
 

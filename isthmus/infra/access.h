@@ -2,7 +2,8 @@
 //
 // A token file holds one token a line, so that an old and a new one are both good while clients
 // change over. The files are looked at every kTokenCheckPeriod and read again when they change; one
-// that cannot be used then leaves its last good tokens in place and is logged.
+// that cannot be used then leaves its last good tokens in place and is logged. Nor can one be used
+// with a token that somebody else has: whoever sent it could be either.
 #pragma once
 
 #include <optional>
@@ -42,7 +43,7 @@ class Access {
   // Reads every token file; what is wrong with any of them is added. No message holds a token.
   void load(Mistakes& mistakes);
 
-  // Reads every file again now; one that cannot be used leaves its last good tokens in place.
+  // Reads every file again now, as keep_loaded() does those that change.
   void reload_all();
 
   // Reads the files again when they change. Ends with its scope only.
@@ -61,13 +62,19 @@ class Access {
     Caller::Role role;
     std::string name;
     std::string file;
-    std::vector<Secret> tokens;
-    std::optional<FileStamp> stamp;
+    std::vector<Secret> tokens = {};
+    std::optional<std::vector<Secret>> fresh = {};  // Read from the file, and not yet taken over.
+    std::optional<FileStamp> stamp = {};
     bool in_trouble = false;
+
+    const std::vector<Secret>& next_tokens() const { return fresh ? *fresh : tokens; }
   };
   Result<std::vector<Secret>> read(const Holder& holder) const;
-  void reload(Holder& holder);
-  void reload_if_changed(Holder& holder);
+  bool look_at(Holder& holder);
+  void read_fresh(Holder& holder);
+  void refuse(Holder& holder, const Error& reason);
+  void refuse_shared();
+  void take_over();
 
   Files& files_;
   Logger& log_;

@@ -104,5 +104,33 @@ TEST_F(access_test, a_changed_file_is_read_again_and_a_bad_one_keeps_the_old_tok
   EXPECT_FALSE(log.mentions("newest-token"));
 }
 
+TEST_F(access_test, a_file_with_somebody_elses_token_keeps_the_old_ones_until_that_is_over) {
+  Access access(files, log, config);
+  load(access);
+  write("/prod", "admin-token\n");
+  EXPECT_EQ(world.run(with_timeout(2s, access.keep_loaded())).outcome(), Outcome::deadline);
+  EXPECT_EQ(access.who("Bearer admin-token", false).role, Role::admin);
+  EXPECT_EQ(name(access, "Bearer old-prod-token"), "prod");
+  EXPECT_EQ(access.in_trouble(), (std::vector<std::string>{"prod"}));
+  EXPECT_TRUE(log.mentions("/prod: holds a token that is also in /admin"));
+
+  write("/admin", "another-admin-token\n");
+  EXPECT_EQ(world.run(with_timeout(2s, access.keep_loaded())).outcome(), Outcome::deadline);
+  EXPECT_EQ(name(access, "Bearer admin-token"), "prod");
+  EXPECT_EQ(name(access, "Bearer another-admin-token"), "admin");
+  EXPECT_TRUE(access.in_trouble().empty());
+}
+
+TEST_F(access_test, two_files_may_swap_their_tokens_in_one_step) {
+  Access access(files, log, config);
+  load(access);
+  write("/admin", "test-token");
+  write("/test", "admin-token");
+  access.reload_all();
+  EXPECT_EQ(name(access, "Bearer test-token"), "admin");
+  EXPECT_EQ(name(access, "Bearer admin-token"), "test");
+  EXPECT_TRUE(access.in_trouble().empty());
+}
+
 }  // namespace
 }  // namespace isthmus::infra
