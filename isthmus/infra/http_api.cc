@@ -290,7 +290,13 @@ Task<net::Response> HttpApi::retire(const Exchange& exchange) {
 
 Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
   Result<Instances::Snapshot> snapshot = co_await parts_.instances.latest();
+  const std::optional<std::string>& unwritten = parts_.instances.write_trouble();
   std::string text = snapshot ? "[+] store\n" : "[-] store: does not answer\n";
+  if (snapshot && unwritten) {
+    text = "[!] store: answers, but the last write failed";
+    if (exchange.is_local) text += ": " + *unwritten;
+    text += "\n";
+  }
   const InventoryFile* inventory = parts_.inventory;
   if (inventory != nullptr && !inventory->trouble()) text += "[+] inventory\n";
   if (inventory != nullptr && inventory->trouble()) {

@@ -20,6 +20,27 @@ Config with_tokens() {
   return config;
 }
 
+// A store whose disk can be full: it answers and takes nothing more.
+class FullDisk final : public Store {
+ public:
+  Task<Result<Snapshot>> read(Range range) override { return store_->read(std::move(range)); }
+  Task<Result<Revision>> commit(std::vector<Condition> conditions,
+                                std::vector<Write> writes) override {
+    if (is_full) co_return fail(Outcome::lost, "database or disk is full");
+    Result<Revision> written = co_await store_->commit(std::move(conditions), std::move(writes));
+    co_return written;
+  }
+  Task<Result<Changes>> watch(std::string prefix, Revision after, std::size_t limit) override {
+    return store_->watch(std::move(prefix), after, limit);
+  }
+  Task<Result<>> compact(Revision before) override { return store_->compact(before); }
+
+  bool is_full = false;
+
+ private:
+  std::unique_ptr<Store> store_ = open_sqlite_store(":memory:").value();
+};
+
 class http_api : public testing::Test {
  protected:
   http_api() {
@@ -60,7 +81,7 @@ class http_api : public testing::Test {
   Metrics metrics;
   SeededRandom random{1};
   Access access{files, log, with_tokens()};
-  std::unique_ptr<Store> store = open_sqlite_store(":memory:").value();
+  std::unique_ptr<FullDisk> store = std::make_unique<FullDisk>();
   Instances instances{*store, world.loop};
   InventoryFile inventory{files, "/inventory", instances, world.loop, metrics, log};
   HttpApi handler{{*store, instances, access, &inventory, random, metrics, log, "1.2"}};
@@ -239,6 +260,21 @@ TEST_F(http_api, readiness_names_what_somebody_should_look_at) {
   EXPECT_NE(local.body.find("line 1"), std::string::npos);
   peer.is_local = false;
   EXPECT_EQ(ask("GET", "/readyz").body.find("line 1"), std::string::npos);
+}
+
+TEST_F(http_api, readiness_shows_a_store_that_answers_and_takes_nothing) {
+  put("m1", "n1");
+  store->is_full = true;
+  EXPECT_EQ(suffix(put("m2", "n2")), problem::unavailable);
+  net::Response local = ask("GET", "/readyz");
+  EXPECT_EQ(local.status, 200);
+  EXPECT_TRUE(local.body.starts_with(
+      "[!] store: answers, but the last write failed: database or disk is full\n"));
+  peer.is_local = false;
+  EXPECT_EQ(ask("GET", "/readyz").body.find("disk is full"), std::string::npos);
+  store->is_full = false;
+  EXPECT_EQ(put("m2", "n2").status, 201);
+  EXPECT_TRUE(ask("GET", "/readyz").body.starts_with("[+] store\n"));
 }
 
 TEST_F(http_api, a_damaged_store_is_unavailable_and_never_not_found) {

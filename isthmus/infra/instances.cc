@@ -109,6 +109,10 @@ Task<Result<Revision>> Instances::write(Revision lock, std::vector<InstanceRecor
   writes.push_back({key, rfc3339(clock_.wall_now())});
   std::vector<Condition> conditions{{key, lock}};
   Result<Revision> written = co_await store_.commit(std::move(conditions), std::move(writes));
+  // Other outcomes are about what was written, or our own, and say nothing about the store.
+  const bool failed = written.outcome() == Outcome::lost || written.outcome() == Outcome::busy;
+  if (written) write_trouble_.reset();
+  if (failed) write_trouble_ = written.error().message;
   co_return written;
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,10 @@ class Instances {
   // answer is empty. `mistakes` outlives the call.
   Task<Result<Loaded>> load(std::vector<InventoryLine> lines, YamlMistakes& mistakes);
 
+  // Why the store did not take the last write, in one line; nullopt while it takes them. A store on
+  // a full disk answers every read and no write.
+  const std::optional<std::string>& write_trouble() const { return write_trouble_; }
+
   // What everybody is shown of a record: while its line stands in the file, the machine was
   // confirmed when the file was last loaded.
   api::Instance shown(const InstanceRecord& record) const;
@@ -67,6 +72,7 @@ class Instances {
   const Clock& clock_;
   Snapshot latest_;
   WallTime file_loaded_at_;
+  std::optional<std::string> write_trouble_;
 };
 
 }  // namespace isthmus::infra
