@@ -1,11 +1,14 @@
 #include "isthmus/net/connection_impl.h"
 
 #include <openssl/ssl.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
-#include <string_view>
+#include <cerrno>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "isthmus/net/asio_await_impl.h"
@@ -18,29 +21,39 @@ namespace asio = boost::asio;
 // Thousands of connections only wait, so their buffers are small.
 constexpr std::size_t kReadBytes = 4 * 1024;
 
-using Tls = asio::ssl::stream<Connection::Socket>;
-
-// The TLS context is named before the stream, because it must outlive it.
-template <class Stream>
+// A context only where TLS is spoken.
+template <bool kIsTls>
 class StreamConnection final : public Connection {
  public:
-  explicit StreamConnection(Socket socket) : stream_(std::move(socket)) {}
   StreamConnection(Socket socket, TlsContext context)
-      : context_(std::move(context)), stream_(std::move(socket), *context_) {}
+      : context_(std::move(context)), socket_(std::move(socket)) {}
+
+  Task<Result<>> wait_readable() override {
+    for (;;) {
+      CO_TRY(co_await socket_.async_wait(asio::socket_base::wait_read, hold(self())));
+      char first = 0;
+      const ssize_t bytes =
+          ::recv(socket_.native_handle(), &first, sizeof(first), MSG_PEEK | MSG_DONTWAIT);
+      if (bytes > 0) co_return Result<>{};
+      const bool is_false_alarm = bytes < 0 && (errno == EAGAIN || errno == EINTR);
+      if (!is_false_alarm) co_return isthmus::fail(Outcome::lost, "left without a word");
+    }
+  }
 
   Task<Result<>> handshake() override {
-    if constexpr (std::is_same_v<Stream, Tls>) {
-      Result<> done =
-          co_await stream_.async_handshake(asio::ssl::stream_base::server, hold(self()));
+    if constexpr (kIsTls) {
+      tls_.emplace(socket_, *context_);
+      Result<> done = co_await tls_->async_handshake(asio::ssl::stream_base::server, hold(self()));
       co_return done;
     }
     co_return Result<>{};
   }
 
   Task<Result<std::size_t>> read() override {
+    if (!read_buffer_) read_buffer_ = std::make_unique_for_overwrite<ReadBuffer>();
     Result<std::size_t> bytes =
-        co_await stream_.async_read_some(asio::buffer(read_buffer_), hold(self()));
-    if (bytes) input.append(read_buffer_.data(), *bytes);
+        co_await stream().async_read_some(asio::buffer(*read_buffer_), hold(self()));
+    if (bytes) input.append(read_buffer_->data(), *bytes);
     co_return bytes;
   }
 
@@ -48,7 +61,7 @@ class StreamConnection final : public Connection {
     head_ = std::move(head);
     body_ = std::move(body);
     const std::array<asio::const_buffer, 2> both = {asio::buffer(head_), asio::buffer(body_)};
-    Result<std::size_t> written = co_await asio::async_write(stream_, both, hold(self()));
+    Result<std::size_t> written = co_await asio::async_write(stream(), both, hold(self()));
     CO_TRY(std::move(written));
     head_ = {};
     body_ = {};
@@ -57,27 +70,39 @@ class StreamConnection final : public Connection {
 
   Task<Result<>> shut_down() override {
     boost::system::error_code ignored;
-    if constexpr (std::is_same_v<Stream, Tls>) {
+    if constexpr (kIsTls) {
       // Sends our close_notify and waits for the peer's, which few peers send in time.
-      Result<> done = co_await stream_.async_shutdown(hold(self()));
-      stream_.lowest_layer().shutdown(asio::socket_base::shutdown_send, ignored);
+      Result<> done = co_await stream().async_shutdown(hold(self()));
+      socket_.shutdown(asio::socket_base::shutdown_send, ignored);
       co_return done;
     }
-    stream_.lowest_layer().shutdown(asio::socket_base::shutdown_send, ignored);
+    socket_.shutdown(asio::socket_base::shutdown_send, ignored);
     co_return Result<>{};
   }
 
   void close() override {
     boost::system::error_code ignored;
-    stream_.lowest_layer().close(ignored);
+    socket_.close(ignored);
   }
 
  private:
+  using ReadBuffer = std::array<char, kReadBytes>;
+
   std::shared_ptr<void> self() { return shared_from_this(); }
 
+  auto& stream() {
+    if constexpr (kIsTls) {
+      ISTHMUS_ASSERT(tls_.has_value(), "no TLS before the handshake");
+      return *tls_;
+    } else {
+      return socket_;
+    }
+  }
+
   TlsContext context_;
-  Stream stream_;
-  std::array<char, kReadBytes> read_buffer_;
+  Socket socket_;
+  std::optional<asio::ssl::stream<Socket&>> tls_;  // After what it refers to.
+  std::unique_ptr<ReadBuffer> read_buffer_;
   std::string head_;
   std::string body_;
 };
@@ -96,11 +121,11 @@ int choose_http(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes,
 }  // namespace
 
 std::shared_ptr<Connection> plain_connection(Connection::Socket socket) {
-  return std::make_shared<StreamConnection<Connection::Socket>>(std::move(socket));
+  return std::make_shared<StreamConnection<false>>(std::move(socket), nullptr);
 }
 
 std::shared_ptr<Connection> tls_connection(Connection::Socket socket, TlsContext context) {
-  return std::make_shared<StreamConnection<Tls>>(std::move(socket), std::move(context));
+  return std::make_shared<StreamConnection<true>>(std::move(socket), std::move(context));
 }
 
 Result<TlsContext> make_server_context(const ServerTls& tls) {
@@ -115,6 +140,9 @@ Result<TlsContext> make_server_context(const ServerTls& tls) {
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
   SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // 34 KB less for each idle connection.
+  // Up to 20,480 sessions would be remembered for clients that never return; tickets need no
+  // memory.
+  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_alpn_select_cb(native, choose_http, nullptr);
   return context;
 }

@@ -24,7 +24,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   virtual ~Connection() = default;
 
-  // The server's side of the TLS handshake; nothing to do for a plain connection.
+  // Waits until the peer has sent something, and takes no buffer for it: strangers that connect
+  // and say nothing cost us little but their socket.
+  virtual Task<Result<>> wait_readable() = 0;
+
+  // The server's side of the TLS handshake, before anything is read or written; nothing to do for a
+  // plain connection. The TLS engine and its buffers, some 75 KB, exist from here on.
   virtual Task<Result<>> handshake() = 0;
 
   // Waits for bytes and appends them to `input`; answers how many came.

@@ -173,16 +173,23 @@ class AsioHttpServer final : public HttpServer {
   }
 
   void serve(Connection::Socket socket) {
-    if (sessions_.children() >= host_.limits.connections_max) {
-      warn("too many connections; a new one is closed", {"limit", host_.limits.connections_max});
-      return;
-    }
+    if (host_.crowd.size() >= host_.limits.connections_max && !make_room()) return;
     tune(socket);
     std::optional<Peer> peer = describe(socket);
     if (!peer) return;
     std::shared_ptr<Connection> connection =
         tls_ ? tls_connection(std::move(socket), tls_) : plain_connection(std::move(socket));
-    sessions_.spawn(serve_connection, std::ref(host_), std::move(connection), std::move(*peer));
+    auto place = std::make_unique<Crowd::Place>(host_.crowd, std::move(connection));
+    sessions_.spawn(serve_connection, std::ref(host_), std::move(place), std::move(*peer));
+  }
+
+  // False: nobody makes way, and the newcomer is closed.
+  bool make_room() {
+    const bool has_room = host_.crowd.make_room();
+    warn(has_room ? "too many connections; the one silent longest is closed"
+                  : "too many connections; a new one is closed",
+         {"limit", host_.limits.connections_max});
+    return has_room;
   }
 
   void warn(std::string_view what, const Field& detail) {

@@ -55,7 +55,11 @@ class HttpHandler {
 struct ServerLimits {
   std::size_t header_bytes_max = 64 * 1024;
   std::size_t body_bytes_max = 8 * 1024 * 1024;
-  std::size_t connections_max = 2048;  // More are accepted and closed at once.
+  // One more, and the connection that has been silent longest makes way: one that never sent a byte
+  // rather than one without an answer yet, and that rather than one between two requests. When a
+  // request is under way on each, the new one is closed. 75 KB each over TLS, once it speaks.
+  std::size_t connections_max = 2048;
+  Duration handshake_timeout = std::chrono::seconds(10);  // For the first byte and TLS together.
   Duration read_header_timeout = std::chrono::seconds(32);
   Duration read_body_timeout = std::chrono::seconds(60);
   Duration write_timeout = std::chrono::seconds(30);  // Per answer or chunk: slow clients are cut.

@@ -106,7 +106,18 @@ TEST(http_server_limits, a_client_that_asks_first_is_refused_before_it_sends) {
 TEST(http_server_limits, slow_headers_are_cut_off) {
   const ServerLimits limits{.read_header_timeout = 20ms};
   EXPECT_THAT(answer_to("GET / HTTP/1.1\r\nHo", limits), StartsWith("HTTP/1.1 408 "));
-  EXPECT_EQ(answer_to("", limits), "");
+}
+
+TEST(http_server_limits, an_expectation_nobody_knows_is_refused) {
+  const std::string end = "Content-Length: 0\r\nConnection: close\r\n\r\n";
+  for (const char* expect : {"Expect: 200-ok\r\n", "Expect:\r\n", "Expect: 100-continue, x\r\n",
+                             "Expect: 100-continue\r\nExpect: x\r\n"}) {
+    EXPECT_THAT(answer_to(kHead + expect + end), StartsWith("HTTP/1.1 417 Expectation Failed\r\n"))
+        << expect;
+  }
+  EXPECT_THAT(answer_to(kHead + "expect: 100-Continue\r\n" + end), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(answer_to("POST / HTTP/1.0\r\nExpect: x\r\n" + end), StartsWith("HTTP/1.1 200 "))
+      << "an old client knows no expectations";
 }
 
 // One byte every few milliseconds: each arrives in time, the whole does not.
@@ -148,29 +159,6 @@ TEST(http_server_limits, a_client_that_does_not_read_holds_up_its_handler_and_is
   TestServer server(world, ServerLimits{.write_timeout = 30ms});
   EXPECT_TRUE(while_serving(world, server, never_read(world, server)));
   EXPECT_LT(server.handler.sent, 16U << 20);
-}
-
-Task<Result<>> connect_one_too_many(PosixWorld& world, TestServer& server) {
-  const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-  RawPeer first = connect_raw(world, server.server->port());
-  RawPeer second = connect_raw(world, server.server->port());
-  CO_TRY(co_await first.send(request));
-  CO_TRY(co_await first.read_message());
-  CO_TRY(co_await second.send(request));
-  CO_TRY(co_await second.read_message());
-  RawPeer third = connect_raw(world, server.server->port());
-  const std::string nothing = CO_TRY(co_await third.read_to_end());
-  EXPECT_EQ(nothing, "");
-  CO_TRY(co_await first.send(request));
-  CO_TRY(co_await first.read_message());
-  co_return Result<>{};
-}
-
-TEST(http_server_limits, connections_over_the_limit_are_closed_at_once) {
-  PosixWorld world;
-  TestServer server(world, ServerLimits{.connections_max = 2});
-  EXPECT_TRUE(while_serving(world, server, connect_one_too_many(world, server)));
-  EXPECT_TRUE(server.log.mentions("too many connections; a new one is closed"));
 }
 
 // Every file descriptor this process may still have, until it goes.

@@ -1,5 +1,6 @@
 #include "isthmus/net/request_reader_impl.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -75,6 +76,12 @@ std::optional<Refusal> RequestReader::check_head() const {
   if (hosts > 1 || (hosts == 0 && !is_http_1_0())) {
     return Refusal{400, "exactly one Host header is needed"};
   }
+  // RFC 9110 section 10.1.1 knows one expectation, and whoever has another is told.
+  const auto [first, last] = head.equal_range(http::field::expect);
+  const bool is_known = std::all_of(first, last, [](const auto& field) {
+    return boost::beast::iequals(field.value(), "100-continue");
+  });
+  if (!is_known && !is_http_1_0()) return Refusal{417, "only Expect: 100-continue is known here"};
   // Anything but plain "chunked" would leave the length of the body to guesswork.
   const bool has_coding = head.count(http::field::transfer_encoding) > 0;
   if (has_coding && !boost::beast::iequals(head[http::field::transfer_encoding], "chunked")) {

@@ -57,15 +57,26 @@ struct Pause : ListNode {
   Scope& scope;
 };
 
-}  // namespace
-
-Task<Result<std::size_t>> read_until_stopping(SessionHost& host, Connection& connection) {
+template <class T>
+Task<Result<T>> until_stopping(SessionHost& host, Task<Result<T>> task) {
   if (host.is_stopping) co_return fail(Outcome::cancelled, "the server stops");
   Scope& here = co_await current_scope();
   Scope scope(here);
   const Pause pause(host, scope);
-  Result<std::size_t> bytes = co_await scope.run(connection.read());
-  co_return bytes;
+  // A frame's parameters outlive its locals, and what waits in a scope must not.
+  Task<Result<T>> inner = std::move(task);
+  Result<T> result = co_await scope.run(std::move(inner));
+  co_return result;
+}
+
+}  // namespace
+
+Task<Result<std::size_t>> read_until_stopping(SessionHost& host, Connection& connection) {
+  return until_stopping(host, connection.read());
+}
+
+Task<Result<>> wait_until_stopping(SessionHost& host, Connection& connection) {
+  return until_stopping(host, connection.wait_readable());
 }
 
 void stop_waiting(SessionHost& host) {

@@ -6,6 +6,7 @@
 
 #include "isthmus/base/scope.h"
 #include "isthmus/net/connection_impl.h"
+#include "isthmus/net/crowd_impl.h"
 #include "isthmus/net/http_server.h"
 
 namespace isthmus::net {
@@ -17,11 +18,15 @@ struct SessionHost {
   const ServerLimits limits;
   bool is_stopping = false;
   ListNode pauses = {};  // Waits that end when the server stops.
+  Crowd crowd = {};
 };
 
 // Reads from the connection as long as the server is not stopping; then answers cancelled. For
 // waits that may take for ever: the next request, or a client that listens to events.
 Task<Result<std::size_t>> read_until_stopping(SessionHost& host, Connection& connection);
+
+// The same for the first byte, by Connection::wait_readable.
+Task<Result<>> wait_until_stopping(SessionHost& host, Connection& connection);
 
 // Ends these waits, now and in future.
 void stop_waiting(SessionHost& host);

@@ -20,8 +20,6 @@ constexpr std::size_t kLingerBytes = 1024 * 1024;
 // For the peer's part in closing a TLS connection, which many leave out.
 constexpr Duration kShutDownTime = std::chrono::milliseconds(100);
 
-constexpr Duration kHandshakeTime = std::chrono::seconds(10);
-
 Response plain_text(int status, const std::string& text) {
   return Response{.status = status,
                   .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
@@ -30,11 +28,11 @@ Response plain_text(int status, const std::string& text) {
 
 class Session {
  public:
-  Session(SessionHost& host, Connection& connection, Peer peer)
-      : host_(host), connection_(connection), peer_(std::move(peer)) {}
+  Session(SessionHost& host, Crowd::Place& place, Peer peer)
+      : host_(host), place_(place), connection_(place.connection()), peer_(std::move(peer)) {}
 
   Task<Result<>> run() {
-    CO_TRY(co_await with_timeout(kHandshakeTime, connection_.handshake()));
+    CO_TRY(co_await with_timeout(host_.limits.handshake_timeout, get_acquainted()));
     for (bool again = true; again;) again = CO_TRY(co_await serve_one());
     const Result<> ignored = co_await with_timeout(kShutDownTime, connection_.shut_down());
     if (was_refused_) CO_TRY(co_await with_timeout(kLingerTime, linger()));
@@ -42,6 +40,14 @@ class Session {
   }
 
  private:
+  Task<Result<>> get_acquainted() {
+    CO_TRY(co_await wait_until_stopping(host_, connection_));
+    place_.heard();
+    CO_TRY(co_await connection_.handshake());
+    place_.heard();
+    co_return Result<>{};
+  }
+
   // One request and its answer; false when the connection is to be closed in good order.
   Task<Result<bool>> serve_one() {
     CO_TRY(co_await wait_for_request());
@@ -56,9 +62,11 @@ class Session {
     ConnectionWriter::Form form{.is_http_1_0 = reader.is_http_1_0(),
                                 .keep_alive = reader.keeps_alive()};
     Request request = reader.take();
+    place_.begin_request();
     form.is_head = request.method == "HEAD";
     ConnectionWriter writer(host_, connection_, form);
     CO_TRY(co_await answer(std::move(request), writer));
+    place_.end_request();
     is_first_ = false;
     co_return writer.leaves_connection_open() && !host_.is_stopping;
   }
@@ -69,6 +77,7 @@ class Session {
         is_first_ ? host_.limits.read_header_timeout : host_.limits.idle_timeout;
     if (connection_.input.empty()) {
       CO_TRY(co_await with_timeout(patience, read_until_stopping(host_, connection_)));
+      place_.heard();
     }
     co_return Result<>{};
   }
@@ -97,12 +106,14 @@ class Session {
       if (std::optional<Refusal> refused = reader.feed(connection_.input)) co_return refused;
       if (reader.has_head()) co_return std::nullopt;
       CO_TRY(co_await connection_.read());
+      place_.heard();
     }
   }
 
   Task<Result<std::optional<Refusal>>> read_body(RequestReader& reader) {
     while (!reader.is_complete()) {
       CO_TRY(co_await connection_.read());
+      place_.heard();
       if (std::optional<Refusal> refused = reader.feed(connection_.input)) co_return refused;
     }
     co_return std::nullopt;
@@ -126,6 +137,7 @@ class Session {
   }
 
   SessionHost& host_;
+  Crowd::Place& place_;
   Connection& connection_;
   const Peer peer_;
   bool is_first_ = true;
@@ -134,11 +146,10 @@ class Session {
 
 }  // namespace
 
-Task<Result<>> serve_connection(SessionHost& host, std::shared_ptr<Connection> connection,
-                                Peer peer) {
-  Session session(host, *connection, std::move(peer));
+Task<Result<>> serve_connection(SessionHost& host, std::unique_ptr<Crowd::Place> place, Peer peer) {
+  Session session(host, *place, std::move(peer));
   const Result<> ended = co_await session.run();
-  connection->close();
+  place->connection().close();
   co_return Result<>{};
 }
 

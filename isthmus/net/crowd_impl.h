@@ -1,0 +1,66 @@
+// Who is connected, and who makes way for a newcomer when there is no room.
+//
+// Whoever has shown least goes first: one that has never sent a byte, then one that has not had a
+// request answered, then one that has and is between requests; among equals the one that has been
+// silent longest. So peers that only connect, however many, never lock out one that speaks. Nobody
+// whose request is being answered makes way.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+
+#include "isthmus/base/intrusive_list.h"
+#include "isthmus/net/connection_impl.h"
+
+namespace isthmus::net {
+
+// Outlives its places.
+class Crowd {
+ public:
+  // One connection's place, held as long as somebody attends to it.
+  class Place;
+
+  // Closes the connection that is to make way, whose place counts no longer; false when everybody
+  // is busy.
+  bool make_room();
+
+  // Places that count, in constant time like everything here: strangers decide how often we ask.
+  std::size_t size() const { return size_; }
+
+ private:
+  std::array<ListNode, 3> waiting_;  // By standing; front: silent longest.
+  std::size_t size_ = 0;
+};
+
+class Crowd::Place final : private ListNode {
+ public:
+  enum class Standing {
+    silent,    // Has not sent a byte.
+    speaking,  // Has, but none of its requests has been answered.
+    served,    // Has been answered, and its next request is not complete.
+    busy,      // A request of it is being answered.
+  };
+
+  Place(Crowd& crowd, std::shared_ptr<Connection> connection);
+  ~Place();
+
+  Connection& connection() { return *connection_; }
+
+  // Bytes have come. What the peer is known for stays, and it is now the last to make way for it.
+  void heard() { stand(standing_ == Standing::silent ? Standing::speaking : standing_); }
+  void begin_request() { stand(Standing::busy); }
+  void end_request() { stand(Standing::served); }
+
+ private:
+  friend class Crowd;
+  void stand(Standing standing);
+  void stop_counting();
+
+  Crowd& crowd_;
+  const std::shared_ptr<Connection> connection_;
+  Standing standing_ = Standing::silent;
+  bool counts_ = true;
+};
+
+}  // namespace isthmus::net
