@@ -18,6 +18,10 @@ constexpr std::size_t kHelpWidth = 72;
 
 constexpr std::int64_t kVerbosityMax = 10;
 
+// What Go's strconv.ParseBool takes, and so pflag.
+constexpr std::string_view kTrue[] = {"1", "t", "T", "true", "TRUE", "True"};
+constexpr std::string_view kFalse[] = {"0", "f", "F", "false", "FALSE", "False"};
+
 // One argument taken apart: "--name=value", "--name", "-v=4", "-v4", "-v".
 struct Word {
   std::string_view name;
@@ -160,10 +164,10 @@ void FlagTable::boolean(std::string name, bool& target, std::string group, std::
        .group = std::move(group),
        .help = std::move(help),
        .set = [&target](std::string_view value) -> Result<> {
-         if (value != "true" && value != "false" && value != "1" && value != "0") {
-           return fail(Outcome::invalid, "is neither true nor false");
-         }
-         target = value == "true" || value == "1";
+         const bool is_true = std::ranges::find(kTrue, value) != std::end(kTrue);
+         const bool is_false = std::ranges::find(kFalse, value) != std::end(kFalse);
+         if (!is_true && !is_false) return fail(Outcome::invalid, "is neither true nor false");
+         target = is_true;
          return {};
        }});
 }

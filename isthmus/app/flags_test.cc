@@ -67,6 +67,19 @@ TEST(flags, read_the_long_form_and_the_spaced_short_form_of_verbosity) {
   }
 }
 
+TEST(flags, read_truth_as_go_does) {
+  for (const std::string word : {"1", "t", "T", "true", "TRUE", "True"}) {
+    Values values{.elect = false};
+    EXPECT_THAT(table_for(values).parse({"--leader-elect=" + word}).mistakes.list(), IsEmpty());
+    EXPECT_TRUE(values.elect) << word;
+  }
+  for (const std::string word : {"0", "f", "F", "false", "FALSE", "False"}) {
+    Values values;
+    EXPECT_THAT(table_for(values).parse({"--leader-elect=" + word}).mistakes.list(), IsEmpty());
+    EXPECT_FALSE(values.elect) << word;
+  }
+}
+
 TEST(flags, keep_the_default_of_what_is_not_given) {
   Values values;
   const ParsedFlags parsed = table_for(values).parse({"--leader-elect"});

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include "isthmus/base/rate_limit.h"
+#include "isthmus/kube/api/names.h"
 
 namespace isthmus::app {
 namespace {
 
 constexpr std::int64_t kPortMax = 65535;
+
+// A thousand Nodes compared every second are a thousand looks at the cache; below that lies waste.
+constexpr Duration kRefreshMin = std::chrono::seconds(1);
 constexpr std::int64_t kWorkersMax = 1000;
 constexpr std::int64_t kBurstMax = 100'000;
 
@@ -87,6 +91,12 @@ void add_version(FlagTable& table, RunOptions& options) {
              }});
 }
 
+// The API server would answer 404 or 422 to anything else, for ever.
+void require_name(std::string_view flag, const std::string& value, Mistakes& mistakes) {
+  Result<> good = kube::check_dns_subdomain(value);
+  if (!good) mistakes.add(flag, fmt::format("\"{}\": {}", value, good.error().message));
+}
+
 }  // namespace
 
 FlagTable run_flags(RunOptions& options) {
@@ -102,6 +112,9 @@ FlagTable run_flags(RunOptions& options) {
 }
 
 void find_contradictions(const RunOptions& options, Mistakes& mistakes) {
+  if (options.node_status_update_frequency < kRefreshMin) {
+    mistakes.add("--node-status-update-frequency", "must be at least 1s");
+  }
   if (options.cloud_provider.empty()) {
     mistakes.add("--cloud-provider", "is required, as in --cloud-provider=isthmus");
   }
@@ -113,12 +126,9 @@ void find_contradictions(const RunOptions& options, Mistakes& mistakes) {
     mistakes.add("--leader-elect-resource-lock",
                  fmt::format("\"{}\" is not leases", options.leader_elect_resource_lock));
   }
-  if (options.leader_elect_resource_name.empty()) {
-    mistakes.add("--leader-elect-resource-name", "must not be empty");
-  }
-  if (options.leader_elect_resource_namespace.empty()) {
-    mistakes.add("--leader-elect-resource-namespace", "must not be empty");
-  }
+  require_name("--leader-elect-resource-name", options.leader_elect_resource_name, mistakes);
+  require_name("--leader-elect-resource-namespace", options.leader_elect_resource_namespace,
+               mistakes);
   if (options.leader_elect_lease_duration <= options.leader_elect_renew_deadline) {
     mistakes.add("--leader-elect-lease-duration",
                  "must be longer than --leader-elect-renew-deadline");

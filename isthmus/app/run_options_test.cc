@@ -49,6 +49,25 @@ TEST(run_options, a_lock_other_than_leases_and_an_empty_name_are_refused) {
   EXPECT_EQ(contradictions(options).size(), 3u);
 }
 
+TEST(run_options, a_lease_whose_name_the_api_server_would_refuse_is_refused_here) {
+  for (const std::string name : {"../x", "Bad_Name", "a/b", "-a", "a."}) {
+    RunOptions options = good_options();
+    options.leader_elect_resource_name = name;
+    EXPECT_THAT(contradictions(options), ElementsAre(HasSubstr("--leader-elect-resource-name")));
+    options = good_options();
+    options.leader_elect_resource_namespace = name;
+    EXPECT_THAT(contradictions(options),
+                ElementsAre(HasSubstr("--leader-elect-resource-namespace")));
+  }
+}
+
+TEST(run_options, a_refresh_that_would_never_rest_is_refused) {
+  RunOptions options = good_options();
+  options.node_status_update_frequency = std::chrono::nanoseconds(1);
+  EXPECT_THAT(contradictions(options), ElementsAre("--node-status-update-frequency: must be at "
+                                                   "least 1s"));
+}
+
 TEST(run_options, half_a_certificate_is_refused) {
   RunOptions options = good_options();
   options.tls_cert_file = "/etc/isthmus/tls.crt";

@@ -18,13 +18,17 @@ std::optional<T> take(Result<T> result, std::string_view where, Mistakes& mistak
 std::optional<kube::ClusterConfig> load_cluster(Files& files, const RunOptions& options,
                                                 const Environment& environment,
                                                 Mistakes& mistakes) {
+  std::string master;
+  if (!options.master.empty()) {
+    master = take(kube::parse_server(options.master), "--master", mistakes).value_or("");
+  }
   if (!options.kubeconfig.empty()) {
-    return take(kube::load_kubeconfig(files, options.kubeconfig, {.server = options.master}),
+    return take(kube::load_kubeconfig(files, options.kubeconfig, {.server = master}),
                 "--kubeconfig", mistakes);
   }
   std::optional<kube::ClusterConfig> cluster = take(
       kube::load_in_cluster(files, environment.in_cluster), "--kubeconfig is not given", mistakes);
-  if (cluster && !options.master.empty()) cluster->server = options.master;
+  if (cluster && !master.empty()) cluster->server = master;
   return cluster;
 }
 

@@ -81,6 +81,15 @@ TEST_F(RunSetupTest, the_node_controller_is_told_what_the_flags_say) {
   EXPECT_EQ(told.match_order, std::vector{controllers::MatchBy::name});
 }
 
+TEST_F(RunSetupTest, a_wrong_master_is_named_as_such_wherever_the_rest_comes_from) {
+  for (const std::string master : {"ftp://x", "http://api.example:6443", "https://"}) {
+    options.master = master;
+    mistakes = {};
+    EXPECT_FALSE(prepare().has_value()) << master;
+    EXPECT_THAT(mistakes.text(), testing::StartsWith("--master: ")) << master;
+  }
+}
+
 TEST_F(RunSetupTest, an_ipv6_bind_address_needs_no_brackets) {
   options.bind_address = "::1";
   const std::optional<RunSetup> setup = prepare();

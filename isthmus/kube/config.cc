@@ -302,6 +302,13 @@ class KubeconfigReader {
 
 }  // namespace
 
+Result<std::string> parse_server(std::string_view url) {
+  if (std::string_view mistake = server_mistake(url); !mistake.empty()) {
+    return fail(Outcome::invalid, fmt::format("{} {}", shown_url(std::string(url)), mistake));
+  }
+  return without_trailing_slash(std::string(url));
+}
+
 std::string host_of(const ClusterConfig& config) {
   const std::size_t scheme_end = config.server.find("://");
   const std::size_t begin = scheme_end == std::string::npos ? 0 : scheme_end + 3;

@@ -31,6 +31,10 @@ struct ClusterConfig {
   std::string name_space = {};  // Of the context or the pod; empty where none is named.
 };
 
+// The URL of an API server as ClusterConfig keeps it. invalid says what is wrong with it: the
+// scheme (https, or http on this very machine), the host, the port, a password in it.
+Result<std::string> parse_server(std::string_view url);
+
 // "10.0.0.1:6443": the server without its scheme and path, as Kubernetes' clients label their
 // metrics.
 std::string host_of(const ClusterConfig& config);
