@@ -16,21 +16,24 @@ namespace {
 constexpr std::size_t kCaBytesMax = 1024 * 1024;
 
 // What the configuration points to, all of it, so that everything missing is told at once.
-Result<std::optional<net::ClientTls>> read_files(Files& files, const infra::Config& config) {
+Result<std::optional<net::ClientTls>> read_files(Files& files, const std::string& path,
+                                                 const infra::Config& config) {
+  const std::string ca_place = infra::place_of(path, config.ca_file_line);
+  const std::string token_place = infra::place_of(path, config.token_file_line);
   Mistakes mistakes;
   std::optional<net::ClientTls> tls;
   if (!config.ca_file.empty()) {
     const Result<std::string> pem = files.read(config.ca_file, kCaBytesMax);
     tls = net::ClientTls{.ca_pem = pem.value_or("")};
     if (!pem) {
-      mistakes.add("caFile", pem.error().message);
+      mistakes.add(ca_place, "caFile: " + pem.error().message);
     } else if (const Result<> good = net::check(*tls); !good) {
-      mistakes.add("caFile", fmt::format("{}: {}", config.ca_file, good.error().message));
+      mistakes.add(ca_place, fmt::format("caFile: {}: {}", config.ca_file, good.error().message));
     }
   }
   if (!config.token_file.empty()) {
     const Result<std::string> token = files.read(config.token_file, infra::kTokenBytesMax);
-    if (!token) mistakes.add("tokenFile", token.error().message);
+    if (!token) mistakes.add(token_place, "tokenFile: " + token.error().message);
   }
   TRY(mistakes.result());
   return tls;
@@ -43,16 +46,14 @@ Result<Made> make_infra(const std::string& config_path, const Doors& doors) {
   }
   const Result<std::string> text = doors.files.read(config_path, infra::kConfigBytesMax);
   if (!text) return fail(Outcome::invalid, "--cloud-config: " + text.error().message);
-  const Result<infra::Config> config = infra::parse_config(*text);
-  if (!config) return fail(config_path, config.error());
-  auto tls = read_files(doors.files, *config);
-  if (!tls) return fail(config_path, tls.error());
+  const infra::Config config = TRY(infra::parse_config(*text, config_path));
+  auto tls = TRY(read_files(doors.files, config_path, config));
 
   auto transport =
-      doors.connect(net::Endpoint{.url = config->url, .tls = *std::move(tls), .proxy = {}});
-  if (!transport) return fail(config_path, transport.error());
+      doors.connect(net::Endpoint{.url = config.url, .tls = std::move(tls), .proxy = {}});
+  if (!transport) return fail(infra::place_of(config_path, config.url_line), transport.error());
   return Made{std::make_unique<infra::InfraProvider>(*std::move(transport), doors.clock,
-                                                     doors.files, config->token_file),
+                                                     doors.files, config.token_file),
               infra::default_limits()};
 }
 

@@ -49,14 +49,14 @@ TEST_F(make_provider_, needs_a_configuration) {
 TEST_F(make_provider_, names_every_file_that_cannot_be_read) {
   write("/c", "url: https://lb1:1\ncaFile: /ca\ntokenFile: /token");
   const std::string text = mistake("isthmus", "/c");
-  EXPECT_THAT(text, HasSubstr("caFile: "));
-  EXPECT_THAT(text, HasSubstr("tokenFile: "));
+  EXPECT_THAT(text, HasSubstr("/c: line 2: caFile: "));
+  EXPECT_THAT(text, HasSubstr("/c: line 3: tokenFile: "));
 }
 
 TEST_F(make_provider_, refuses_a_certificate_file_without_a_certificate) {
   write("/c", "url: https://lb1:1\ncaFile: /ca");
   write("/ca", "hello");
-  EXPECT_THAT(mistake("isthmus", "/c"), HasSubstr("/ca"));
+  EXPECT_THAT(mistake("isthmus", "/c"), HasSubstr("/c: line 2: caFile: /ca: "));
 }
 
 TEST_F(make_provider_, builds_what_the_configuration_says) {

@@ -1,7 +1,7 @@
 #include "isthmus/providers/infra/config.h"
 
 #include <exception>
-#include <set>
+#include <optional>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -13,8 +13,6 @@
 namespace isthmus::providers::infra {
 namespace {
 
-std::string line_of(const YAML::Node& node) { return fmt::format("line {}", node.Mark().line + 1); }
-
 // The host of what stands behind "://".
 bool is_loopback(std::string_view rest) {
   const std::string_view authority = rest.substr(0, rest.find('/'));
@@ -22,7 +20,8 @@ bool is_loopback(std::string_view rest) {
   return net::is_loopback(authority.substr(0, authority.find(':')));
 }
 
-void check_url(const std::string& where, const Config& config, Mistakes& mistakes) {
+void check_url(std::string_view file, const Config& config, Mistakes& mistakes) {
+  const std::string where = place_of(file, config.url_line);
   const std::string_view url = config.url;
   const std::string shown = quoted(net::without_user_info(url));
   const std::size_t scheme_end = url.find("://");
@@ -42,51 +41,88 @@ void check_url(const std::string& where, const Config& config, Mistakes& mistake
                                     shown));
   }
   if (!config.ca_file.empty() && scheme != "https") {
-    mistakes.add(where, "caFile: only makes sense with an https url");
+    mistakes.add(place_of(file, config.ca_file_line), "caFile: only makes sense with an https url");
   }
 }
 
 // yaml-cpp throws on text that is not YAML; nothing else here does.
-Result<YAML::Node> load(std::string_view yaml) {
+Result<YAML::Node> load(std::string_view yaml, std::string_view file) {
   try {
     return YAML::Load(std::string(yaml));
   } catch (const YAML::Exception& error) {
-    return fail(Outcome::invalid, fmt::format("line {}: {}", error.mark.line + 1, error.msg));
+    return fail(Outcome::invalid,
+                fmt::format("{}: {}", place_of(file, error.mark.line + 1), error.msg));
   }
+}
+
+// What is wrong with a value, if anything. `caFile: 7` is a number, which no path is by intention.
+std::optional<std::string_view> wrong_text(const YAML::Node& value) {
+  if (!value.IsScalar() || value.Scalar().empty()) return "expected a text";
+  const bool is_plain = value.Tag() != "!";  // Else it was written in quotes.
+  double number = 0;
+  bool truth = false;
+  if (is_plain && YAML::convert<double>::decode(value, number)) {
+    return "expected a text, found a number: write it in quotes";
+  }
+  if (is_plain && YAML::convert<bool>::decode(value, truth)) {
+    return "expected a text, found a truth value: write it in quotes";
+  }
+  return std::nullopt;
+}
+
+struct Place {
+  std::string* text = nullptr;
+  int* line = nullptr;
+};
+
+Place place_for(std::string_view key, Config& config) {
+  if (key == "url") return {&config.url, &config.url_line};
+  if (key == "caFile") return {&config.ca_file, &config.ca_file_line};
+  if (key == "tokenFile") return {&config.token_file, &config.token_file_line};
+  return {};
 }
 
 }  // namespace
 
-Result<Config> parse_config(std::string_view yaml) {
-  const YAML::Node root = TRY(load(yaml));
-  if (!root.IsMap()) return fail(Outcome::invalid, "expected keys and values, such as `url: …`");
+std::string place_of(std::string_view file, int line) {
+  return fmt::format("{}: line {}", file, line);
+}
 
+Result<Config> parse_config(std::string_view yaml, std::string_view file) {
+  const YAML::Node root = TRY(load(yaml, file));
+  if (!root.IsMap()) {
+    return fail(Outcome::invalid,
+                fmt::format("{}: expected keys and values, such as `url: …`", file));
+  }
   Config config;
   Mistakes mistakes;
-  std::set<std::string> seen;
-  std::string url_line = "url";
   for (const auto& entry : root) {
     const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "?";
-    const std::string where = line_of(entry.first);
-    std::string* place = key == "url"         ? &config.url
-                         : key == "caFile"    ? &config.ca_file
-                         : key == "tokenFile" ? &config.token_file
-                                              : nullptr;
-    if (!place) {
+    const int line = entry.first.Mark().line + 1;
+    const std::string where = place_of(file, line);
+    const Place place = place_for(key, config);
+    if (place.text == nullptr) {
       mistakes.add(where, fmt::format("{} is not one of url, caFile, tokenFile", quoted(key)));
-    } else if (!seen.insert(key).second) {
-      mistakes.add(where, fmt::format("{} is there twice", key));
-    } else if (!entry.second.IsScalar() || entry.second.Scalar().empty()) {
-      mistakes.add(where, fmt::format("{}: expected a text", key));
-    } else {
-      *place = entry.second.Scalar();
+      continue;
     }
-    if (key == "url") url_line = where;
+    if (*place.line != 0) {
+      mistakes.add(where, fmt::format("{} is there twice, first in line {}", key, *place.line));
+      continue;
+    }
+    *place.line = line;
+    if (const auto wrong = wrong_text(entry.second)) {
+      mistakes.add(where, fmt::format("{}: {}", key, *wrong));
+    } else {
+      *place.text = entry.second.Scalar();
+    }
   }
-  if (!seen.contains("url")) {
-    mistakes.add("", "url is missing: where is the infrastructure API?");
+  constexpr std::string_view kUnix = "unix:";
+  const bool is_short = config.url.starts_with("unix:/") && !config.url.starts_with("unix://");
+  if (is_short) config.url.insert(kUnix.size(), "//");  // As `listen` of the backend writes it.
+  if (config.url_line == 0) {
+    mistakes.add(file, "url is missing: where is the infrastructure API?");
   } else if (!config.url.empty()) {
-    check_url(url_line, config, mistakes);
+    check_url(file, config, mistakes);
   }
   TRY(mistakes.result());
   return config;

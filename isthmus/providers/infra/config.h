@@ -1,6 +1,6 @@
 // Where the infrastructure API is and how to get in: the file that --cloud-config names.
 //
-//   url: unix:///run/isthmus/infra.sock     # or https://lb1.example:10280
+//   url: unix:///run/isthmus/infra.sock     # or unix:/run/…, or https://lb1.example:10280
 //   caFile: /etc/isthmus/ca.crt             # https only; absent: the system's bundle
 //   tokenFile: /etc/isthmus/token           # absent: no token is sent
 #pragma once
@@ -15,16 +15,23 @@ namespace isthmus::providers::infra {
 // A file that is larger is no such configuration.
 inline constexpr std::size_t kConfigBytesMax = 64 * 1024;
 
+// Where a value stands is for messages about what it names.
 struct Config {
-  std::string url = {};
+  std::string url = {};  // "unix:/x" is read as unix:///x.
   std::string ca_file = {};
   std::string token_file = {};
+  int url_line = 0;
+  int ca_file_line = 0;
+  int token_file_line = 0;
 
   friend bool operator==(const Config&, const Config&) = default;
 };
 
-// invalid: every mistake of the text together, each with its line. Plain http is only taken for
-// this very machine, because a token would travel in the open.
-Result<Config> parse_config(std::string_view yaml);
+// invalid: every mistake of the text together, each as "FILE: line 3: …". Plain http is only taken
+// for this very machine, because a token would travel in the open.
+Result<Config> parse_config(std::string_view yaml, std::string_view file);
+
+// "FILE: line 3", as a message names a place.
+std::string place_of(std::string_view file, int line);
 
 }  // namespace isthmus::providers::infra

@@ -10,20 +10,20 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string mistakes_in(std::string_view yaml) {
-  const Result<Config> config = parse_config(yaml);
+  const Result<Config> config = parse_config(yaml, "/c");
   EXPECT_EQ(config.outcome(), Outcome::invalid);
   return config ? "" : config.error().message;
 }
 
 TEST(config, reads_all_it_can_say) {
   const Result<Config> config =
-      parse_config("url: https://lb1.example:10280\ncaFile: /ca.crt\ntokenFile: /token\n");
+      parse_config("url: https://lb1.example:10280\ncaFile: /ca.crt\ntokenFile: /token\n", "/c");
   ASSERT_TRUE(config) << config.error().message;
-  EXPECT_EQ(*config, (Config{"https://lb1.example:10280", "/ca.crt", "/token"}));
+  EXPECT_EQ(*config, (Config{"https://lb1.example:10280", "/ca.crt", "/token", 1, 2, 3}));
 }
 
 TEST(config, takes_a_unix_socket_alone) {
-  EXPECT_TRUE(parse_config("url: unix:///run/isthmus/infra.sock"));
+  EXPECT_TRUE(parse_config("url: unix:///run/isthmus/infra.sock", "/c"));
 }
 
 TEST(config, tells_all_mistakes_together_with_their_lines) {
@@ -33,12 +33,32 @@ TEST(config, tells_all_mistakes_together_with_their_lines) {
   EXPECT_THAT(text, HasSubstr("line 3: caFile: expected a text"));
 }
 
+TEST(config, names_file_and_line_with_every_mistake) {
+  EXPECT_EQ(mistakes_in("url: unix:///x\nurl: ftp://x\ncaFile: /ca.crt\ntokenFile: 7\n"),
+            "/c: line 2: url is there twice, first in line 1\n"
+            "/c: line 4: tokenFile: expected a text, found a number: write it in quotes\n"
+            "/c: line 3: caFile: only makes sense with an https url");
+  EXPECT_THAT(mistakes_in("url: ftp://x\nurl: unix:///x"), HasSubstr("/c: line 1: url: \"ftp"));
+  EXPECT_THAT(mistakes_in("url: [\n"), testing::StartsWith("/c: line "));
+  EXPECT_THAT(mistakes_in("caFile: /ca"), HasSubstr("/c: url is missing"));
+}
+
+TEST(config, takes_what_yaml_takes_for_something_else_only_in_quotes) {
+  EXPECT_THAT(mistakes_in("url: unix:///x\ntokenFile: yes"), HasSubstr("found a truth value"));
+  EXPECT_EQ(parse_config("url: unix:///x\ntokenFile: \"7\"", "/c")->token_file, "7");
+}
+
+TEST(config, reads_a_unix_socket_as_the_backend_writes_it) {
+  EXPECT_EQ(parse_config("url: unix:/run/infra.sock", "/c")->url, "unix:///run/infra.sock");
+  EXPECT_THAT(mistakes_in("url: unix:run/infra.sock"), HasSubstr("is neither"));
+}
+
 TEST(config, refuses_to_send_a_token_in_the_open) {
   EXPECT_THAT(mistakes_in("url: http://10.0.0.1:10280"), HasSubstr("in the open"));
-  EXPECT_TRUE(parse_config("url: http://127.0.0.1:10280"));
-  EXPECT_TRUE(parse_config("url: http://[::1]:10280"));
-  EXPECT_TRUE(parse_config("url: http://localhost:10280"));
-  EXPECT_TRUE(parse_config("url: http://127.0.0.1/prefix"));
+  EXPECT_TRUE(parse_config("url: http://127.0.0.1:10280", "/c"));
+  EXPECT_TRUE(parse_config("url: http://[::1]:10280", "/c"));
+  EXPECT_TRUE(parse_config("url: http://localhost:10280", "/c"));
+  EXPECT_TRUE(parse_config("url: http://127.0.0.1/prefix", "/c"));
   EXPECT_THAT(mistakes_in("url: http://127.example.com:10280"), HasSubstr("in the open"));
   EXPECT_THAT(mistakes_in("url: http://[::1].example.com"), HasSubstr("in the open"));
   EXPECT_THAT(mistakes_in("url: http://127.0.0.1@example.com"), HasSubstr("in the open"));
