@@ -8,6 +8,7 @@
 
 #include "isthmus/infra/api/rules.h"
 #include "isthmus/infra/yaml_reader.h"
+#include "isthmus/net/http.h"
 
 namespace isthmus::infra {
 namespace {
@@ -15,11 +16,7 @@ namespace {
 using Kind = net::ListenAddress::Kind;
 
 // Of a plain http listener: nobody outside the machine can reach it, so no token can be overheard.
-bool is_loopback(std::string_view host) {
-  if (host == "localhost" || host == "::1" || host == "[::1]") return true;
-  std::optional<std::string> address = api::canonical_ip(host);
-  return address && address->starts_with("127.");
-}
+bool is_loopback(std::string_view host) { return host == "[::1]" || net::is_loopback(host); }
 
 void read_listen(YamlReader& file, Config& config) {
   YamlReader list = file.required("listen");

@@ -311,6 +311,10 @@ const std::string* YamlReader::plain_text(std::string_view expected) {
     refuse(expected);
     return nullptr;
   }
+  if (node_->scalar.find('\0') != std::string::npos) {
+    refuse("must not hold a NUL character");
+    return nullptr;
+  }
   std::optional<std::string_view> other = node_->quoted ? std::nullopt : other_type(node_->scalar);
   if (other) {
     refuse_plainly(fmt::format("{}, found {}: write it in quotes, \"{}\"", expected, *other,

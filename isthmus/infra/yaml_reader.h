@@ -89,7 +89,7 @@ class YamlReader {
   struct Entry;
   std::vector<Entry> members(std::size_t count_max);
 
-  std::string text();  // Not empty.
+  std::string text();  // Not empty. No text holds a NUL character, where C would end a path.
   std::string text_or_empty();
   std::string choice(std::initializer_list<std::string_view> words);
   bool boolean();

@@ -127,6 +127,11 @@ TEST(yaml_reader, a_plain_scalar_others_would_read_differently_is_no_text) {
   }
 }
 
+TEST(yaml_reader, a_text_with_a_nul_character_would_be_another_path) {
+  EXPECT_EQ(mistakes_of("a: \"/b\\0c\"", [](YamlReader& file) { file.required("a").text(); }),
+            (Lines{R"(line 1: a: must not hold a NUL character, found "/b\u0000c")"}));
+}
+
 TEST(yaml_reader, a_missing_value_is_complained_about_once) {
   EXPECT_EQ(mistakes_of("a: {}\n",
                         [](YamlReader& file) {

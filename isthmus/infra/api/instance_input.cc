@@ -112,7 +112,7 @@ std::vector<FieldError> as_field_errors(const Mistakes& mistakes) {
 std::optional<std::string> canonicalize(Address& address) {
   if (address.type == AddressType::internal_ip || address.type == AddressType::external_ip) {
     std::optional<std::string> form = canonical_ip(address.address);
-    if (!form) return "expected an IP address that one machine can have";
+    if (!form) return wrong_ip(address.address);
     address.address = std::move(*form);
     return std::nullopt;
   }

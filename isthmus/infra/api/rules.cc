@@ -40,6 +40,39 @@ std::string label_word() {
       kLabelBytesMax);
 }
 
+struct Ip {
+  int family = AF_INET;
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+};
+
+std::optional<Ip> parse_ip(std::string_view text) {
+  std::string address(text);
+  if (address.find('\0') != std::string::npos) return std::nullopt;
+  for (int family : {AF_INET, AF_INET6}) {
+    Ip ip{.family = family};
+    if (inet_pton(family, address.c_str(), ip.bytes.data()) == 1) return ip;
+  }
+  return std::nullopt;
+}
+
+// What an address is that no machine can have as its own; nothing for all others.
+std::optional<std::string_view> kind_of_nobody(const Ip& ip) {
+  if (ip.family == AF_INET) {
+    unsigned char first = ip.bytes[0];
+    if (first == 0) return "an unspecified address";
+    if (first == 127) return "a loopback address";
+    if (first >= 240) return "a broadcast or reserved address";
+    if (first >= 224) return "a multicast address";
+    return std::nullopt;
+  }
+  auto* parsed = reinterpret_cast<const in6_addr*>(ip.bytes.data());
+  if (IN6_IS_ADDR_UNSPECIFIED(parsed)) return "an unspecified address";
+  if (IN6_IS_ADDR_LOOPBACK(parsed)) return "a loopback address";
+  if (IN6_IS_ADDR_MULTICAST(parsed)) return "a multicast address";
+  if (IN6_IS_ADDR_V4MAPPED(parsed)) return "an IPv4 address written as IPv6";
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> wrong_uid(std::string_view text) {
@@ -89,22 +122,19 @@ std::optional<std::string> wrong_hostname(std::string_view text) {
   return fmt::format("expected a host name of at most {} characters", kNameBytesMax);
 }
 
+std::optional<std::string> wrong_ip(std::string_view text) {
+  std::optional<Ip> ip = parse_ip(text);
+  if (!ip) return "expected an IP address";
+  std::optional<std::string_view> kind = kind_of_nobody(*ip);
+  if (!kind) return std::nullopt;
+  return fmt::format("expected an IP address that one machine can have, not {}", *kind);
+}
+
 std::optional<std::string> canonical_ip(std::string_view text) {
-  std::string address(text);
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
   std::array<char, INET6_ADDRSTRLEN> form{};
-  if (address.find('\0') != std::string::npos) return std::nullopt;
-  if (inet_pton(AF_INET, address.c_str(), bytes.data()) == 1) {
-    bool usable = bytes[0] != 0 && bytes[0] < 224;
-    if (!usable) return std::nullopt;
-    return inet_ntop(AF_INET, bytes.data(), form.data(), form.size());
-  }
-  if (inet_pton(AF_INET6, address.c_str(), bytes.data()) != 1) return std::nullopt;
-  auto* parsed = reinterpret_cast<const in6_addr*>(bytes.data());
-  bool usable = !IN6_IS_ADDR_UNSPECIFIED(parsed) && !IN6_IS_ADDR_MULTICAST(parsed) &&
-                !IN6_IS_ADDR_V4MAPPED(parsed);
-  if (!usable) return std::nullopt;
-  return inet_ntop(AF_INET6, bytes.data(), form.data(), form.size());
+  std::optional<Ip> ip = parse_ip(text);
+  if (!ip || kind_of_nobody(*ip)) return std::nullopt;
+  return inet_ntop(ip->family, ip->bytes.data(), form.data(), form.size());
 }
 
 std::string lower_case(std::string_view text) {

@@ -23,9 +23,11 @@ std::optional<std::string> wrong_label_value(std::string_view text);  // Also ty
 std::optional<std::string> wrong_system_uuid(std::string_view text);
 std::optional<std::string> wrong_hostname(std::string_view text);  // RFC 1123, upper case allowed.
 
-// An IPv4 or IPv6 address in the one form that compares (RFC 5952), or nothing where the text is
-// none. Also nothing for what no machine can have as its own: unspecified, multicast and broadcast
-// addresses, and IPv4 addresses written as IPv6.
+// An IPv4 or IPv6 address that a machine can have as its own: no unspecified, loopback, multicast
+// or broadcast address, and no IPv4 address written as IPv6.
+std::optional<std::string> wrong_ip(std::string_view text);
+
+// Such an address in the one form that compares (RFC 5952), or nothing where the text is none.
 std::optional<std::string> canonical_ip(std::string_view text);
 
 // In lower case, which is how uuids compare.

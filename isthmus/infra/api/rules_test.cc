@@ -51,11 +51,19 @@ TEST(rules, addresses_compare_in_one_form) {
 }
 
 TEST(rules, what_no_machine_can_have_is_no_address) {
-  for (std::string_view text : {"", "10.0.0", "10.0.0.256", "10.0.0.011", "10.0.0.1/24", "0.0.0.0",
-                                "224.0.0.1", "255.255.255.255", "::", "ff02::1", "::ffff:10.0.0.1",
-                                "fe80::1%eth0", "node1", " 10.0.0.1"}) {
+  for (std::string_view text :
+       {"", "10.0.0", "10.0.0.256", "10.0.0.011", "10.0.0.1/24", "0.0.0.0", "127.0.0.1",
+        "127.8.8.8", "::1", "224.0.0.1", "255.255.255.255", "::", "ff02::1", "::ffff:10.0.0.1",
+        "fe80::1%eth0", "node1", " 10.0.0.1"}) {
     EXPECT_FALSE(canonical_ip(text)) << text;
+    EXPECT_TRUE(wrong_ip(text)) << text;
   }
+  EXPECT_EQ(wrong_ip("10.0.0.256"), "expected an IP address");
+  EXPECT_EQ(wrong_ip("::1"),
+            "expected an IP address that one machine can have, not a loopback address");
+  EXPECT_EQ(wrong_ip("239.1.1.1"),
+            "expected an IP address that one machine can have, not a multicast address");
+  EXPECT_FALSE(wrong_ip("10.0.0.11"));
   EXPECT_FALSE(canonical_ip(std::string_view("10.0.0.1\0x", 10)));
 }
 

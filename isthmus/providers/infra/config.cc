@@ -58,6 +58,7 @@ Result<YAML::Node> load(std::string_view yaml, std::string_view file) {
 // What is wrong with a value, if anything. `caFile: 7` is a number, which no path is by intention.
 std::optional<std::string_view> wrong_text(const YAML::Node& value) {
   if (!value.IsScalar() || value.Scalar().empty()) return "expected a text";
+  if (value.Scalar().find('\0') != std::string::npos) return "must not hold a NUL character";
   const bool is_plain = value.Tag() != "!";  // Else it was written in quotes.
   double number = 0;
   bool truth = false;

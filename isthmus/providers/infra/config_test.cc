@@ -46,6 +46,7 @@ TEST(config, names_file_and_line_with_every_mistake) {
 TEST(config, takes_what_yaml_takes_for_something_else_only_in_quotes) {
   EXPECT_THAT(mistakes_in("url: unix:///x\ntokenFile: yes"), HasSubstr("found a truth value"));
   EXPECT_EQ(parse_config("url: unix:///x\ntokenFile: \"7\"", "/c")->token_file, "7");
+  EXPECT_THAT(mistakes_in("url: \"unix:///a\\0b\""), HasSubstr("url: must not hold a NUL"));
 }
 
 TEST(config, reads_a_unix_socket_as_the_backend_writes_it) {
