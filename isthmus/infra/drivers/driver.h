@@ -12,8 +12,8 @@
 // plan for one balancer against the Held in memory costs as much as that balancer, and observe()
 // is repeated when generation() moved by other hands than ours, and every 30 s all the same.
 //
-// What the driver does not do: bind addresses (addresses.h), probe or announce them, check health,
-// allocate, remember anything.
+// What the driver does not do: bind addresses (addresses.h), announce them (announcement.h), probe
+// for others who have them, check health, allocate, remember anything.
 #pragma once
 
 #include <compare>
@@ -65,6 +65,10 @@ struct Balancer {
   bool client_affinity = false;           // Flows of one client address go to one slot.
   std::vector<IpPrefix> allowed_sources;  // Empty: everybody. Others are dropped silently.
   SourceAddress source_address = SourceAddress::masquerade;
+  // Another program of this host balances (kube-proxy on a Kubernetes node): the addresses are
+  // guarded and the listeners' ports let through to it. Groups, affinity and sources are its
+  // affair.
+  bool announce_only = false;
 };
 
 inline constexpr std::size_t kNoteBytesMax = 200;
@@ -99,7 +103,8 @@ enum class Choice : std::uint8_t {
 struct HeldListener {
   Choice choice = Choice::none;
   bool announced = false;  // The guard knows the port: it refuses where there is no target.
-  std::string note;        // Only where announced.
+  bool passed = false;     // The guard lets the port through to whoever answers there.
+  std::string note;        // Only where announced or passed.
   bool masquerade = false;
   std::vector<IpPrefix> sources;  // Sorted and disjoint.
   std::vector<IpAddress> loops;  // Under keep: targets that must be masqueraded as clients. Sorted.

@@ -61,10 +61,10 @@ class NetlinkSocket {
   // For the header of the next message.
   std::uint32_t next_sequence() { return ++sequence_; }
 
-  // Sends all messages in one call and reads the answers. The last but `trailing` one must ask for
-  // an acknowledgement (NLM_F_ACK); netfilter's closing message of a batch is a trailing one. ok:
-  // the acknowledgement came and no error. Otherwise the first error, as outcome_of() says, with
-  // the kernel's own words if it has any; lost when neither came. invalid: too large.
+  // Sends all messages in one call and reads the answers. The one of `acknowledged_sequence` must
+  // ask for an acknowledgement (NLM_F_ACK). ok: it came, and no error for any of them. Otherwise
+  // the first error, as outcome_of() says, with the kernel's own words if it has any; lost when
+  // neither came. invalid: too large.
   Result<> transact(std::span<const char> messages, std::uint32_t acknowledged_sequence);
 
   // Sends one request and calls `each` with every message of its answer until the kernel says that

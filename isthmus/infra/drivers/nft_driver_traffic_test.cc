@@ -145,6 +145,22 @@ TEST_F(NftTrafficTest, the_hosts_own_services_are_not_exposed_on_a_guarded_addre
   EXPECT_TRUE(echoes(lab->client, kWeb4.address));
 }
 
+TEST_F(NftTrafficTest, where_others_balance_only_the_listeners_ports_are_let_through) {
+  Balancer balancer = a_balancer();
+  balancer.announce_only = true;
+  make_so({balancer});
+  Traffic nobody(*lab, {}, Protocol::tcp);
+  for (const Endpoint& web : {kWeb4, kWeb6}) {
+    Endpoint ssh{web.address, 22};
+    Descriptor served = respond(lab->host, web, Protocol::tcp);
+    Descriptor hidden = respond(lab->host, ssh, Protocol::tcp);
+    nobody.ask(lab->client, web, kSilenceMs);
+    nobody.ask(lab->client, ssh, kSilenceMs);
+    EXPECT_TRUE(wait_for(served, POLLIN, kAnswerMs));
+    EXPECT_FALSE(wait_for(hidden, POLLIN, 0));
+  }
+}
+
 TEST_F(NftTrafficTest, a_target_that_is_its_own_client_is_answered_under_keep) {
   Balancer balancer = a_balancer();
   balancer.source_address = SourceAddress::keep;

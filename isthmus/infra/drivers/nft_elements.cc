@@ -13,7 +13,7 @@ namespace isthmus::infra::drivers {
 namespace {
 
 constexpr std::array<std::string_view, kSetNames.size()> kBaseNames{
-    "listeners", "ports", "slots", "sources", "masquerade", "loops", "guarded", "links"};
+    "listeners", "ports", "passed", "slots", "sources", "masquerade", "loops", "guarded", "links"};
 
 std::size_t size_of(Family family) { return family == Family::v4 ? 4 : 16; }
 
@@ -154,6 +154,10 @@ bool enter_listener(const Element& element, Reader& reader, const ListenerKey& k
       listener.announced = true;
       listener.note = element.note;
       return true;
+    case SetName::passed:
+      listener.passed = true;
+      listener.note = element.note;
+      return true;
     case SetName::slots:
       return enter_slot(element, reader, listener);
     case SetName::sources:
@@ -205,6 +209,7 @@ std::vector<Element> elements_of(const ListenerKey& key, const HeldListener& lis
   };
   if (listener.choice != Choice::none) add(SetName::listeners).choice = listener.choice;
   if (listener.announced) add(SetName::ports).note = listener.note;
+  if (listener.passed) add(SetName::passed).note = listener.note;
   if (listener.masquerade) add(SetName::masquerade);
   for (const IpPrefix& source : listener.sources) {
     Element& element = add(SetName::sources);

@@ -4,6 +4,7 @@
 //
 //   listeners   address . protocol . port            : verdict (go to the chain that chooses)
 //   ports       address . protocol . port            the same keys, for the guard; carries the note
+//   passed      address . protocol . port            listeners of others, likewise
 //   slots       address . protocol . port . slot     : target address . port
 //   sources     address . protocol . port . client   as ranges of clients
 //   masquerade  address . protocol . port
@@ -28,6 +29,7 @@ namespace isthmus::infra::drivers {
 enum class SetName : std::uint8_t {
   listeners,
   ports,
+  passed,
   slots,
   sources,
   masquerade,
@@ -35,9 +37,9 @@ enum class SetName : std::uint8_t {
   guarded,
   links,
 };
-inline constexpr std::array kSetNames{SetName::listeners, SetName::ports,      SetName::slots,
-                                      SetName::sources,   SetName::masquerade, SetName::loops,
-                                      SetName::guarded,   SetName::links};
+inline constexpr std::array kSetNames{SetName::listeners, SetName::ports,   SetName::passed,
+                                      SetName::slots,     SetName::sources, SetName::masquerade,
+                                      SetName::loops,     SetName::guarded, SetName::links};
 
 struct SetId {
   SetName name;
@@ -70,7 +72,7 @@ struct Element {
   Bytes key_end;                 // Of sources and links: the last key of the range.
   Bytes value;                   // Of slots: the target.
   Choice choice = Choice::none;  // Of listeners.
-  std::string note;              // Of ports.
+  std::string note;              // Of ports and passed.
 
   friend auto operator<=>(const Element&, const Element&) = default;
 };

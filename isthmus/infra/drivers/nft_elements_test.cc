@@ -16,7 +16,8 @@ HeldListener a_listener(bool v4, Random& random) {
   HeldListener listener;
   listener.choice = static_cast<Choice>(random.below(5));
   listener.announced = random.below(2) == 0;
-  if (listener.announced) listener.note = "prod/web 7";
+  listener.passed = random.below(2) == 0;
+  if (listener.announced || listener.passed) listener.note = "prod/web 7";
   listener.masquerade = random.below(2) == 0;
   if (random.below(2) == 0) {
     listener.sources = {prefix(v4 ? "10.0.0.0/8" : "2001:db8:8000::/33"),

@@ -262,6 +262,12 @@ Chain guarded_chain(const Layout& layout) {
   } else {
     for (std::uint8_t type : kAnswered6) accept(IPPROTO_ICMPV6, type);
   }
+  chain.rules.push_back(Writer(chain.name)
+                            .of(layout)
+                            .listener(layout)
+                            .lookup(SetName::passed, layout)
+                            .verdict(NF_ACCEPT)
+                            .done());
   // Only new flows are refused: what conntrack cannot place (a late segment of a live connection)
   // must not be answered with a reset.
   auto refuse = [&](std::uint8_t protocol, std::uint32_t type, std::uint8_t code) {

@@ -7,10 +7,11 @@
 //     restricted_…                the same for allowed clients; all others are dropped
 //   postrouting          nat      flows of listeners that masquerade, and those whose replies would
 //                                 bypass us (hairpin), leave with this host's address
-//   input                filter   to a guarded address come: echo requests, neighbour discovery and
-//     guarded                     answers to the host itself; new flows to a listener without
-//                                 targets are refused; all else is dropped, so that the host's own
-//                                 services are not exposed
+//   input                filter   to a guarded address come: echo requests, neighbour discovery,
+//     guarded                     answers to the host itself, and what is for a listener that
+//     others
+//                                 serve; new flows to one without targets are refused; all else is
+//                                 dropped, so that the host's own services are not exposed
 //
 // No packet mark is used: slots live in a register, and what must be masqueraded is found again by
 // the original destination. So there is nothing to agree on with kube-proxy, Calico or Cilium.

@@ -85,6 +85,7 @@ SetShape shape_of(SetId id) {
       return map;
     }
     case SetName::ports:
+    case SetName::passed:
     case SetName::masquerade:
       return shape(id, {address, field_protocol, field_port}, {});
     case SetName::slots:

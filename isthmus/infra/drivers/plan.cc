@@ -38,7 +38,7 @@ Result<> check(const Balancer& balancer) {
   }
   for (const Listener& listener : balancer.listeners) {
     if (listener.port == 0) return refuse("port 0 cannot be listened on");
-    if (listener.group >= balancer.groups.size()) {
+    if (!balancer.announce_only && listener.group >= balancer.groups.size()) {
       return refuse(fmt::format("port {} is served by no target group", listener.port));
     }
   }
@@ -125,6 +125,12 @@ std::vector<IpPrefix> merged(std::vector<IpPrefix> prefixes) {
 
 HeldListener wanted_listener(const Balancer& balancer, const Listener& listener,
                              const ListenerKey& key, const Slots& present) {
+  HeldListener wanted;
+  wanted.note = balancer.note;
+  if (balancer.announce_only) {
+    wanted.passed = true;
+    return wanted;
+  }
   std::vector<WeightedEndpoint> targets;
   for (const Target& target : balancer.groups[listener.group]) {
     bool takes_new_flows = target.usable && !target.drain;
@@ -132,14 +138,11 @@ HeldListener wanted_listener(const Balancer& balancer, const Listener& listener,
       targets.push_back({target.endpoint, target.weight});
     }
   }
-
-  HeldListener wanted;
   bool restricted = !balancer.allowed_sources.empty();
   wanted.choice = balancer.client_affinity
                       ? (restricted ? Choice::restricted_client : Choice::client)
                       : (restricted ? Choice::restricted_random : Choice::random);
   wanted.announced = true;
-  wanted.note = balancer.note;
   wanted.masquerade = balancer.source_address == SourceAddress::masquerade;
   for (const IpPrefix& prefix : balancer.allowed_sources) {
     if (prefix.address.family == key.address.family) wanted.sources.push_back(prefix);

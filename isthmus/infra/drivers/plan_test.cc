@@ -115,6 +115,15 @@ TEST(plan, with_kept_sources_targets_that_call_themselves_are_masqueraded) {
   EXPECT_EQ(listener.loops, (std::vector{ip("10.0.0.1"), ip("10.0.0.2")}));
 }
 
+TEST(plan, what_others_serve_is_let_through_and_not_balanced) {
+  Balancer balancer = a_balancer();
+  balancer.announce_only = true;
+  balancer.groups.clear();
+  Held held = holding({balancer});
+  EXPECT_EQ(held.listeners.at(kWeb), (HeldListener{.passed = true, .note = "prod/web 7"}));
+  EXPECT_TRUE(held.guarded.contains(ip("192.0.2.1")));
+}
+
 TEST(plan, a_change_knows_the_targets_that_left) {
   Held held = holding({a_balancer()});
   Balancer changed = a_balancer();
