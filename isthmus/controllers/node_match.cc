@@ -67,9 +67,14 @@ std::optional<NoMatch> why_unusable(const kube::Node& node, const cloud::Instanc
       break;
     case cloud::Presence::absent:
       return NoMatch{"machine_retired", fmt::format("machine {} is retired", machine.describe())};
-    case cloud::Presence::unknown:
-      return NoMatch{"machine_unknown",
-                     fmt::format("nobody vouches any more for machine {}", machine.describe())};
+    case cloud::Presence::unknown: {
+      // Of a machine that it never knew a cloud can only answer the id (cloud/provider.h).
+      const bool was_known = !machine.names.empty();
+      return NoMatch{"machine_unknown", fmt::format("{} machine {}",
+                                                    was_known ? "nobody vouches any more for"
+                                                              : "the cloud does not know",
+                                                    machine.describe())};
+    }
   }
   const auto holder = evidence.held_by.find(to_string(machine.provider_id));
   if (holder != evidence.held_by.end()) {

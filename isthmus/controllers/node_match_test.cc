@@ -67,6 +67,17 @@ TEST_F(node_match, lets_a_retired_namesake_not_stand_in_the_way) {
   EXPECT_EQ(found(match_machine(node, {{retired}}, kAll)), "machine_retired");
 }
 
+TEST_F(node_match, tells_a_machine_that_was_never_known_from_one_that_vanished) {
+  node.provider_id = "isthmus://m1";
+  cloud::Instance unknown = machine("m1");
+  unknown.presence = cloud::Presence::unknown;
+  EXPECT_EQ(std::get<NoMatch>(match_machine(node, {{unknown}}, kAll)).message,
+            "the cloud does not know machine isthmus://m1");
+  unknown.names = {"node1"};
+  EXPECT_EQ(std::get<NoMatch>(match_machine(node, {{unknown}}, kAll)).message,
+            "nobody vouches any more for machine node1 (isthmus://m1)");
+}
+
 TEST_F(node_match, does_not_compare_what_a_node_does_not_have) {
   node.system_uuid.clear();
   node.addresses.clear();
