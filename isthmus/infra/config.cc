@@ -113,9 +113,8 @@ void read_owners(YamlReader& file, Config& config) {
 Config parse_config(std::string_view text, std::string_view file, Mistakes& mistakes) {
   Config config;
   YamlMistakes found;
-  YamlNode document = parse_yaml(text, found);
-  if (found.empty()) {
-    YamlReader reader(document, found);
+  if (std::optional<YamlNode> document = parse_yaml(text, found)) {
+    YamlReader reader(*document, found);
     read_listen(reader, config);
     read_tls(reader, config);
     read_store(reader, config);

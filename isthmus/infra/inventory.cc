@@ -124,14 +124,14 @@ void check_unique(const std::vector<InventoryLine>& lines, YamlMistakes& mistake
 
 std::vector<InventoryLine> parse_inventory(std::string_view text, YamlMistakes& mistakes) {
   std::vector<InventoryLine> lines;
-  YamlNode document = parse_yaml(text, mistakes);
-  if (!mistakes.empty()) return lines;
-  if (document.kind == YamlNode::Kind::null) {
+  std::optional<YamlNode> document = parse_yaml(text, mistakes);
+  if (!document) return lines;
+  if (document->kind == YamlNode::Kind::null) {
     // An empty file is far more often an accident than a data centre without machines.
     mistakes.add(1, "the file is empty; where there are no machines, write: instances: []");
     return lines;
   }
-  YamlReader file(document, mistakes);
+  YamlReader file(*document, mistakes);
   for (YamlReader& machine : file.required("instances").elements(kInventoryMachinesMax)) {
     lines.push_back({read_machine(machine), machine.line()});
   }

@@ -34,7 +34,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     mistakes_.add(line_of(mark), "aliases (*name) are not read: write the value out");
-    add(node_at(mark, YamlNode::Kind::null));
+    add(node_at(mark, YamlNode::Kind::refused));
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
                 const std::string& value) override {
@@ -140,6 +140,7 @@ std::optional<std::string_view> other_type(std::string_view text) {
 std::string found(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::null:
+    case YamlNode::Kind::refused:
       return "nothing";
     case YamlNode::Kind::scalar:
       return quoted(shortened(node.scalar, kFoundBytesMax));
@@ -200,10 +201,9 @@ Mistakes YamlMistakes::sorted(std::string_view file) const {
   return mistakes;
 }
 
-YamlNode parse_yaml(std::string_view text, YamlMistakes& mistakes) {
+std::optional<YamlNode> parse_yaml(std::string_view text, YamlMistakes& mistakes) {
   std::istringstream input{std::string(text)};
   TreeBuilder builder(mistakes);
-  std::size_t before = mistakes.count();
   try {
     YAML::Parser parser(input);
     parser.HandleNextDocument(builder);
@@ -214,15 +214,16 @@ YamlNode parse_yaml(std::string_view text, YamlMistakes& mistakes) {
   } catch (const YAML::Exception& error) {
     int line = error.mark.is_null() ? 1 : error.mark.line + 1;
     mistakes.add(line, fmt::format("not YAML: {}", error.msg));
+    return std::nullopt;
   }
-  return mistakes.count() == before ? builder.take() : YamlNode{};
+  return builder.take();
 }
 
 YamlReader::YamlReader(const YamlNode& document, YamlMistakes& mistakes)
     : YamlReader(&document, document.line, "", mistakes) {}
 
 YamlReader::YamlReader(const YamlNode* node, int line, std::string path, YamlMistakes& mistakes)
-    : node_(node),
+    : node_(node != nullptr && node->kind == YamlNode::Kind::refused ? nullptr : node),
       line_(line),
       path_(std::move(path)),
       mistakes_(&mistakes),
@@ -249,7 +250,7 @@ std::optional<YamlReader> YamlReader::optional(std::string_view key) {
 
 YamlReader YamlReader::required(std::string_view key, std::string_view why) {
   std::optional<YamlReader> member = optional(key);
-  if (member && member->node_->kind != YamlNode::Kind::null) return *member;
+  if (member && (member->missing() || member->node_->kind != YamlNode::Kind::null)) return *member;
   std::string path = path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
   if (!missing()) {
     mistakes_->add(member ? member->line_ : line_,

@@ -48,7 +48,8 @@ class YamlMistakes {
 // A value of the file and where it begins; lines count from 1.
 struct YamlNode {
   struct Member;
-  enum class Kind { null, scalar, list, map };
+  // Refused: a mistake was added for it, so it reads as missing and says nothing more.
+  enum class Kind { null, scalar, list, map, refused };
 
   Kind kind = Kind::null;
   int line = 1;
@@ -64,9 +65,10 @@ struct YamlNode::Member {
   YamlNode value;
 };
 
-// Null, after a mistake was added, for what is not YAML or not the plain part of it as a whole.
-// A file that is empty or only comments is null without a mistake.
-YamlNode parse_yaml(std::string_view text, YamlMistakes& mistakes);
+// nullopt, after a mistake was added, for what is not YAML. What is beyond the plain part of it is
+// a mistake as well, but the rest can be read, so that it tells its own: of a doubled key the first
+// value, of a tagged value what stands behind the tag. An empty file is null without a mistake.
+std::optional<YamlNode> parse_yaml(std::string_view text, YamlMistakes& mistakes);
 
 // Reads one value. What is wrong goes to the mistakes and an empty value is answered in its place,
 // so that reading goes on. A reader of a missing value answers empty without complaining again.

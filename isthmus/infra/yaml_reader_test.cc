@@ -13,9 +13,10 @@ using Lines = std::vector<std::string>;
 // What is wrong with a text, when it is read so.
 Lines mistakes_of(std::string_view text, const std::function<void(YamlReader&)>& read) {
   YamlMistakes mistakes;
-  YamlNode document = parse_yaml(text, mistakes);
-  YamlReader reader(document, mistakes);
-  if (mistakes.empty()) read(reader);
+  if (std::optional<YamlNode> document = parse_yaml(text, mistakes)) {
+    YamlReader reader(*document, mistakes);
+    read(reader);
+  }
   return mistakes.sorted().list();
 }
 
@@ -92,6 +93,25 @@ TEST(yaml_reader, aliases_tags_and_second_documents_are_mistakes) {
   EXPECT_EQ(syntax_of("? [a]\n: 1\n").size(), 1u);
 }
 
+TEST(yaml_reader, what_is_beyond_plain_yaml_hides_no_other_mistake) {
+  Lines mistakes =
+      mistakes_of("a: &x one\na: 2\nb: *x\nc: !!binary [d]\ne: 7\nf: 1\n", [](YamlReader& file) {
+        EXPECT_EQ(file.required("a").text(), "one");
+        EXPECT_EQ(file.required("b").text(), "");
+        EXPECT_TRUE(file.required("b").elements(1).empty());
+        file.required("c").text();
+        file.required("e").text();
+        file.no_other_keys();
+      });
+  EXPECT_EQ(mistakes,
+            (Lines{"line 2: \"a\" is given twice in one place, first in line 1",
+                   "line 3: aliases (*name) are not read: write the value out",
+                   "line 4: tags (\"tag:yaml.org,2002:binary\") are not read",
+                   "line 4: c: expected a text, found a list",
+                   "line 5: e: expected a text, found a number: write it in quotes, \"7\"",
+                   "line 6: unknown key \"f\""}));
+}
+
 TEST(yaml_reader, what_is_not_yaml_is_one_mistake_with_its_line) {
   Lines mistakes = syntax_of("a: 1\nb: [1, 2\n");
   ASSERT_EQ(mistakes.size(), 1u);
@@ -107,7 +127,7 @@ TEST(yaml_reader, a_thousand_open_brackets_do_no_harm) {
 
 TEST(yaml_reader, an_empty_file_is_null) {
   YamlMistakes mistakes;
-  EXPECT_EQ(parse_yaml("# nothing\n", mistakes).kind, YamlNode::Kind::null);
+  EXPECT_EQ(parse_yaml("# nothing\n", mistakes)->kind, YamlNode::Kind::null);
   EXPECT_TRUE(mistakes.empty());
 }
 
