@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isthmus/base/json_keys.h"
 #include "isthmus/base/text.h"
 
 namespace isthmus {
@@ -33,21 +34,6 @@ std::string found(const json::value& value) {
 }
 
 std::string_view view(const json::string& text) { return {text.data(), text.size()}; }
-
-// RFC 6901: ~ and / are written ~0 and ~1.
-std::string escaped_key(std::string_view key) {
-  std::string out;
-  for (const char c : key) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -242,7 +228,7 @@ const json::object* JsonReader::object() {
 }
 
 JsonReader JsonReader::child(const json::value* value, std::string_view key) const {
-  return JsonReader(value, pointer_ + "/" + escaped_key(key), *mistakes_);
+  return JsonReader(value, pointer_ + "/" + pointer_part(key), *mistakes_);
 }
 
 }  // namespace isthmus

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "isthmus/infra/api/openapi.h"
+#include "isthmus/infra/api/rules.h"
 #include "isthmus/infra/api/server_info.h"
 #include "isthmus/infra/instance_requests.h"
 #include "isthmus/infra/responses.h"
@@ -33,6 +34,13 @@ bool is_sane_id(std::string_view id) {
 net::Response refused(api::Problem why, std::string_view path, std::string_view id) {
   why.instance = fmt::format("{}#{}", path, id);
   return problem_response(why);
+}
+
+// Two could be of two callers, and whoever stands between us and them may have judged by the other.
+bool is_authorized_twice(const net::Headers& headers) {
+  return std::ranges::count_if(headers, [](const auto& field) {
+           return api::lower_case(field.first) == "authorization";
+         }) > 1;
 }
 
 net::Response unauthenticated(const Caller& caller, std::string_view path, std::string_view id) {
@@ -123,6 +131,9 @@ std::expected<HttpApi::Exchange, net::Response> HttpApi::admit(net::Request requ
     net::Response response = refused(std::move(route.error().problem), path, id);
     if (!route.error().allow.empty()) response.headers.add("Allow", route.error().allow);
     return std::unexpected(std::move(response));
+  }
+  if (is_authorized_twice(request.headers)) {
+    return std::unexpected(refused(wrong_parameter("Authorization", "is given twice"), path, id));
   }
   Caller caller;
   if (route->needs != Role::nobody) {

@@ -238,6 +238,14 @@ TEST_F(http_api, requests_that_make_no_sense_get_a_problem) {
   EXPECT_EQ(patch.headers.find("Allow"), "GET, PUT, DELETE");
   EXPECT_EQ(suffix(ask("PUT", "/v1/instances/m1?dryRun=true")), problem::invalid_request);
   EXPECT_EQ(suffix(ask("GET", "/v1/watch")), problem::invalid_request);
+  EXPECT_EQ(suffix(ask("PUT", "/v1/instances/m1", R"({"metadata":{"name":"a","name":"b"}})")),
+            problem::invalid_spec);
+}
+
+TEST_F(http_api, a_request_speaks_for_one_caller_only) {
+  net::Headers headers{{"Authorization", "Bearer owner-token"},
+                       {"authorization", "Bearer admin-token"}};
+  EXPECT_EQ(suffix(ask("GET", "/v1", "", headers, "")), problem::invalid_request);
 }
 
 TEST_F(http_api, a_request_keeps_its_own_sane_id_or_gets_one) {

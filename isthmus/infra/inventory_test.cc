@@ -81,6 +81,14 @@ TEST(inventory, all_mistakes_are_reported_together) {
             6u);
 }
 
+TEST(inventory, a_doubled_key_hides_no_other_mistake) {
+  EXPECT_EQ(mistakes_of("instances:\n- {uid: a, name: n1, name: n2}\n- {uid: a, nam: n3}\n"),
+            (Lines{"line 2: \"name\" is given twice in one place, first in line 2",
+                   "line 3: instances[1].name is required",
+                   "line 3: instances[1]: unknown key \"nam\"; did you mean name?",
+                   "line 3: uid a is already that of the machine in line 2"}));
+}
+
 TEST(inventory, two_machines_cannot_share_what_identifies_them) {
   std::string uuid = "systemUUID: 4c4c4544-0042-4a10-8056-b4c04f4d5a32";
   std::string upper = "systemUUID: 4C4C4544-0042-4A10-8056-B4C04F4D5A32";

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "isthmus/base/json.h"
+#include "isthmus/base/json_keys.h"
 #include "isthmus/infra/api/instance_json.h"
 #include "isthmus/infra/api/rules.h"
 
@@ -127,6 +128,8 @@ InstanceInput decode_instance_input(std::string_view text, std::string_view uid)
     return input;
   }
   Mistakes mistakes;
+  // Of two values only one could be obeyed, and nobody would learn which.
+  for (const std::string& pointer : doubled_keys(text)) mistakes.add(pointer, "is given twice");
   JsonReader reader(*document, mistakes);
   if (auto kind = reader.optional("kind")) kind->choice({"Instance"});
   read_metadata(reader.required("metadata"), uid, input.instance);

@@ -17,10 +17,10 @@ struct InstanceInput {
   std::vector<FieldError> errors;         // In the order they were found.
 };
 
-// Reads the body of a PUT: each unknown member, wrong type, bad address, label or word is listed
-// with its JSON pointer, all at once. Members the server owns (revision, generation, presence,
-// lastConfirmedAt) may be there, as in what a GET answered, and say nothing. `uid` is the one in
-// the path; a different one in the body is an error.
+// Reads the body of a PUT: each unknown or doubled member, wrong type, bad address, label or word
+// is listed with its JSON pointer, all at once. Members the server owns (revision, generation,
+// presence, lastConfirmedAt) may be there, as in what a GET answered, and say nothing. `uid` is the
+// one in the path; a different one in the body is an error.
 InstanceInput decode_instance_input(std::string_view json, std::string_view uid);
 
 // Brings an address into the one form that compares (rules.h), or answers what is wrong with it.

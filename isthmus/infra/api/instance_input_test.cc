@@ -85,6 +85,13 @@ TEST(instance_input, lists_everything_that_is_wrong_at_once) {
   EXPECT_EQ(wrong.size(), 16u);
 }
 
+TEST(instance_input, that_says_one_thing_twice_is_wrong) {
+  InstanceInput input = decode_instance_input(
+      R"({"metadata":{"name":"a","name":"b"},"spec":{"zone":"z"},"spec":{"zone":"z"}})", "m1");
+  EXPECT_EQ(input.errors, (std::vector<FieldError>{{"/metadata/name", "is given twice"},
+                                                   {"/spec", "is given twice"}}));
+}
+
 TEST(instance_input, that_is_no_document_is_unreadable) {
   for (std::string_view text : {"", "{", "<html>", "{\"metadata\":{\"name\":\"a\"}} trailing"}) {
     EXPECT_TRUE(decode_instance_input(text, "m1").unreadable) << text;
