@@ -93,7 +93,7 @@ struct Program {
 Result<> start_serving(Program& program) {
   if (!program.setup.serving) return {};
   const RunSetup::Serving& serving = *program.setup.serving;
-  // Nothing that is asked here has a body, and anybody may ask: TLS takes 10 MB of memory at most.
+  // Nothing that is asked here has a body, and anybody may ask: TLS takes 6 MB of memory at most.
   const net::ServerLimits limits{.body_bytes_max = 0, .connections_max = 128};
   program.server = TRY(net::listen(program.world, serving.address, serving.tls, program.endpoints,
                                    program.log, limits));

@@ -1,14 +1,14 @@
 #include "isthmus/net/connection_impl.h"
 
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <cerrno>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "isthmus/net/asio_await_impl.h"
@@ -21,12 +21,13 @@ namespace asio = boost::asio;
 // Thousands of connections only wait, so their buffers are small.
 constexpr std::size_t kReadBytes = 4 * 1024;
 
-// A context only where TLS is spoken.
-template <bool kIsTls>
-class StreamConnection final : public Connection {
+// The most that fits into one TLS record (RFC 8446 section 5.1).
+constexpr std::size_t kRecordBytes = 16 * 1024;
+
+// What plain and TLS have in common: a socket.
+class SocketConnection : public Connection {
  public:
-  StreamConnection(Socket socket, TlsContext context)
-      : context_(std::move(context)), socket_(std::move(socket)) {}
+  explicit SocketConnection(Socket socket) : socket_(std::move(socket)) {}
 
   Task<Result<>> wait_readable() override {
     for (;;) {
@@ -40,19 +41,32 @@ class StreamConnection final : public Connection {
     }
   }
 
-  Task<Result<>> handshake() override {
-    if constexpr (kIsTls) {
-      tls_.emplace(socket_, *context_);
-      Result<> done = co_await tls_->async_handshake(asio::ssl::stream_base::server, hold(self()));
-      co_return done;
-    }
-    co_return Result<>{};
+  void close() override {
+    boost::system::error_code ignored;
+    socket_.close(ignored);
   }
+
+ protected:
+  std::shared_ptr<void> self() { return shared_from_this(); }
+
+  void end_sending() {
+    boost::system::error_code ignored;
+    socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+  }
+
+  Socket socket_;
+};
+
+class PlainConnection final : public SocketConnection {
+ public:
+  using SocketConnection::SocketConnection;
+
+  Task<Result<>> handshake() override { co_return Result<>{}; }
 
   Task<Result<std::size_t>> read() override {
     if (!read_buffer_) read_buffer_ = std::make_unique_for_overwrite<ReadBuffer>();
     Result<std::size_t> bytes =
-        co_await stream().async_read_some(asio::buffer(*read_buffer_), hold(self()));
+        co_await socket_.async_read_some(asio::buffer(*read_buffer_), hold(self()));
     if (bytes) input.append(read_buffer_->data(), *bytes);
     co_return bytes;
   }
@@ -61,7 +75,7 @@ class StreamConnection final : public Connection {
     head_ = std::move(head);
     body_ = std::move(body);
     const std::array<asio::const_buffer, 2> both = {asio::buffer(head_), asio::buffer(body_)};
-    Result<std::size_t> written = co_await asio::async_write(stream(), both, hold(self()));
+    Result<std::size_t> written = co_await asio::async_write(socket_, both, hold(self()));
     CO_TRY(std::move(written));
     head_ = {};
     body_ = {};
@@ -69,42 +83,109 @@ class StreamConnection final : public Connection {
   }
 
   Task<Result<>> shut_down() override {
-    boost::system::error_code ignored;
-    if constexpr (kIsTls) {
-      // Sends our close_notify and waits for the peer's, which few peers send in time.
-      Result<> done = co_await stream().async_shutdown(hold(self()));
-      socket_.shutdown(asio::socket_base::shutdown_send, ignored);
-      co_return done;
-    }
-    socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+    end_sending();
     co_return Result<>{};
-  }
-
-  void close() override {
-    boost::system::error_code ignored;
-    socket_.close(ignored);
   }
 
  private:
   using ReadBuffer = std::array<char, kReadBytes>;
 
-  std::shared_ptr<void> self() { return shared_from_this(); }
-
-  auto& stream() {
-    if constexpr (kIsTls) {
-      ISTHMUS_ASSERT(tls_.has_value(), "no TLS before the handshake");
-      return *tls_;
-    } else {
-      return socket_;
-    }
-  }
-
-  TlsContext context_;
-  Socket socket_;
-  std::optional<asio::ssl::stream<Socket&>> tls_;  // After what it refers to.
   std::unique_ptr<ReadBuffer> read_buffer_;
   std::string head_;
   std::string body_;
+};
+
+// OpenSSL on the socket itself. Asio's own TLS stream keeps 68 KB of buffers for each connection as
+// long as it lives; this keeps none while nothing is under way (SSL_MODE_RELEASE_BUFFERS).
+class TlsConnection final : public SocketConnection {
+ public:
+  TlsConnection(Socket socket, TlsContext context)
+      : SocketConnection(std::move(socket)), context_(std::move(context)) {}
+
+  Task<Result<>> handshake() override {
+    boost::system::error_code error;
+    socket_.native_non_blocking(true, error);
+    if (error) co_return net::fail(error);
+    ssl_.reset(SSL_new(context_->native_handle()));
+    if (!ssl_ || SSL_set_fd(ssl_.get(), socket_.native_handle()) != 1) co_return broken();
+    SSL_set_accept_state(ssl_.get());
+    CO_TRY(co_await repeat(SSL_do_handshake));
+    co_return Result<>{};
+  }
+
+  Task<Result<std::size_t>> read() override {
+    const auto read_some = [this](SSL* ssl) {
+      std::array<char, kReadBytes> buffer;
+      const int bytes = SSL_read(ssl, buffer.data(), buffer.size());
+      if (bytes > 0) input.append(buffer.data(), static_cast<std::size_t>(bytes));
+      return bytes;
+    };
+    const int bytes = CO_TRY(co_await repeat(read_some));
+    co_return static_cast<std::size_t>(bytes);
+  }
+
+  // What is small leaves in one record.
+  Task<Result<>> write(std::string head, std::string body) override {
+    if (head.size() + body.size() <= kRecordBytes) head += std::exchange(body, {});
+    CO_TRY(co_await write_all(std::move(head)));
+    CO_TRY(co_await write_all(std::move(body)));
+    co_return Result<>{};
+  }
+
+  // Sends our close_notify and waits for the peer's, which few peers send in time.
+  Task<Result<>> shut_down() override {
+    const auto send_then_wait = [](SSL* ssl) {
+      const int sent = SSL_shutdown(ssl);
+      return sent == 0 ? SSL_shutdown(ssl) : sent;
+    };
+    const Result<int> done = co_await repeat(send_then_wait);
+    end_sending();
+    if (!done) co_return std::unexpected(done.error());
+    co_return Result<>{};
+  }
+
+ private:
+  Task<Result<>> write_all(std::string bytes) {
+    for (std::size_t sent = 0; sent < bytes.size();) {
+      const std::size_t piece = std::min(bytes.size() - sent, kRecordBytes);
+      const auto write_some = [from = bytes.data() + sent, piece](SSL* ssl) {
+        return SSL_write(ssl, from, static_cast<int>(piece));
+      };
+      const int taken = CO_TRY(co_await repeat(write_some));
+      sent += static_cast<std::size_t>(taken);
+    }
+    co_return Result<>{};
+  }
+
+  // Calls OpenSSL again whenever the socket is ready for what it needs next; answers its positive
+  // result. Everybody else has a turn first, for a fast peer never makes us wait. Without an open
+  // socket OpenSSL is not called: the number might be another connection's by now.
+  template <class Call>
+  Task<Result<int>> repeat(Call call) {
+    CO_TRY(co_await yield());
+    while (socket_.is_open()) {
+      ISTHMUS_ASSERT(ssl_ != nullptr, "no TLS before the handshake");
+      ERR_clear_error();
+      const int result = call(ssl_.get());
+      if (result > 0) co_return result;
+      const int needs = SSL_get_error(ssl_.get(), result);
+      if (needs != SSL_ERROR_WANT_READ && needs != SSL_ERROR_WANT_WRITE) co_return broken();
+      const auto ready = needs == SSL_ERROR_WANT_READ ? asio::socket_base::wait_read
+                                                      : asio::socket_base::wait_write;
+      CO_TRY(co_await socket_.async_wait(ready, hold(self())));
+    }
+    co_return isthmus::fail(Outcome::lost, "the connection is closed");
+  }
+
+  // OpenSSL's queue of errors is left empty, so that none is taken for that of a later call.
+  static std::unexpected<Error> broken() {
+    const char* reason = ERR_reason_error_string(ERR_get_error());
+    ERR_clear_error();
+    return isthmus::fail(Outcome::lost, reason == nullptr ? "the peer has gone" : reason);
+  }
+
+  TlsContext context_;
+  std::unique_ptr<SSL, decltype([](SSL* ssl) { SSL_free(ssl); })> ssl_;
 };
 
 // A client that offers ALPN without HTTP/1.1 is told so in the handshake.
@@ -121,11 +202,11 @@ int choose_http(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes,
 }  // namespace
 
 std::shared_ptr<Connection> plain_connection(Connection::Socket socket) {
-  return std::make_shared<StreamConnection<false>>(std::move(socket), nullptr);
+  return std::make_shared<PlainConnection>(std::move(socket));
 }
 
 std::shared_ptr<Connection> tls_connection(Connection::Socket socket, TlsContext context) {
-  return std::make_shared<StreamConnection<true>>(std::move(socket), std::move(context));
+  return std::make_shared<TlsConnection>(std::move(socket), std::move(context));
 }
 
 Result<TlsContext> make_server_context(const ServerTls& tls) {
@@ -139,7 +220,9 @@ Result<TlsContext> make_server_context(const ServerTls& tls) {
   SSL_CTX* native = context->native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
   SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // 34 KB less for each idle connection.
+  // Partial writes also make a write that waits for the socket repeatable from another place.
+  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                               SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   // Up to 20,480 sessions would be remembered for clients that never return; tickets need no
   // memory.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);

@@ -29,7 +29,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual Task<Result<>> wait_readable() = 0;
 
   // The server's side of the TLS handshake, before anything is read or written; nothing to do for a
-  // plain connection. The TLS engine and its buffers, some 75 KB, exist from here on.
+  // plain connection. The TLS engine exists from here on, with 46 KB of buffers until it is done.
   virtual Task<Result<>> handshake() = 0;
 
   // Waits for bytes and appends them to `input`; answers how many came.

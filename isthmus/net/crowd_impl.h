@@ -21,6 +21,9 @@ class Crowd {
   // One connection's place, held as long as somebody attends to it.
   class Place;
 
+  // Of those that speak and have not been answered, this many may stay.
+  explicit Crowd(std::size_t strangers_max) : strangers_max_(strangers_max) {}
+
   // Closes the connection that is to make way, whose place counts no longer; false when everybody
   // is busy.
   bool make_room();
@@ -29,8 +32,13 @@ class Crowd {
   std::size_t size() const { return size_; }
 
  private:
+  // Closes the connection that has been silent longest among those.
+  static void close_first(ListNode& those);
+
+  const std::size_t strangers_max_;
   std::array<ListNode, 3> waiting_;  // By standing; front: silent longest.
   std::size_t size_ = 0;
+  std::size_t strangers_ = 0;
 };
 
 class Crowd::Place final : private ListNode {
@@ -55,6 +63,7 @@ class Crowd::Place final : private ListNode {
  private:
   friend class Crowd;
   void stand(Standing standing);
+  void leave_list();
   void stop_counting();
 
   Crowd& crowd_;

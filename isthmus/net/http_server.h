@@ -57,8 +57,11 @@ struct ServerLimits {
   std::size_t body_bytes_max = 8 * 1024 * 1024;
   // One more, and the connection that has been silent longest makes way: one that never sent a byte
   // rather than one without an answer yet, and that rather than one between two requests. When a
-  // request is under way on each, the new one is closed. 75 KB each over TLS, once it speaks.
+  // request is under way on each, the new one is closed. 8 KB for each of them.
   std::size_t connections_max = 2048;
+  // So many may be in the TLS handshake or their first request; beyond, the one silent longest is
+  // closed. Another 46 KB for each of them over TLS: 12 MB.
+  std::size_t strangers_max = 256;
   Duration handshake_timeout = std::chrono::seconds(10);  // For the first byte and TLS together.
   Duration read_header_timeout = std::chrono::seconds(32);
   Duration read_body_timeout = std::chrono::seconds(60);

@@ -178,6 +178,35 @@ TEST(http_server, serves_over_tls) {
   EXPECT_EQ(response->body, std::string(3'000'000, 'y'));
 }
 
+TEST(http_server, a_large_request_over_tls_arrives_whole) {
+  PosixWorld world;
+  const ServerTls tls = make_self_signed("test", {"127.0.0.1"}, world.loop().wall_now()).value();
+  TestServer server(world, {}, tls);
+  const auto transport =
+      transport_to(world, server.url(), ClientTls{.ca_pem = tls.certificate_pem});
+  const std::string body(3'000'000, 'z');
+  const auto response = while_serving(
+      world, server,
+      transport->call({.method = "POST", .target = "/a", .headers = {}, .body = body}));
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "POST /a " + body);
+}
+
+Task<Result<>> never_read(Transport& transport, TestHandler& handler) {
+  const StreamedResponse endless = CO_TRY(co_await transport.open(get("/endless")));
+  CO_TRY(co_await handler.handler_ended.wait());
+  co_return Result<>{};
+}
+
+TEST(http_server, a_client_that_does_not_read_over_tls_is_cut_off) {
+  PosixWorld world;
+  const ServerTls tls = make_self_signed("test", {"127.0.0.1"}, world.loop().wall_now()).value();
+  TestServer server(world, ServerLimits{.write_timeout = 30ms}, tls);
+  const auto transport =
+      transport_to(world, server.url(), ClientTls{.ca_pem = tls.certificate_pem});
+  EXPECT_TRUE(while_serving(world, server, never_read(*transport, server.handler)));
+}
+
 TEST(http_server, a_handler_notices_over_tls_that_its_client_has_left) {
   PosixWorld world;
   const ServerTls tls = make_self_signed("test", {"127.0.0.1"}, world.loop().wall_now()).value();

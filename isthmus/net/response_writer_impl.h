@@ -18,7 +18,7 @@ struct SessionHost {
   const ServerLimits limits;
   bool is_stopping = false;
   ListNode pauses = {};  // Waits that end when the server stops.
-  Crowd crowd = {};
+  Crowd crowd{limits.strangers_max};
 };
 
 // Reads from the connection as long as the server is not stopping; then answers cancelled. For
