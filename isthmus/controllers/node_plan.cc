@@ -21,9 +21,11 @@ NodePlan leave(std::string why, std::vector<Notice> notices = {}) {
 }
 
 NodePlan leave_foreign(const kube::Node& node, const NodePlanOptions& options) {
-  std::string message =
-      fmt::format("providerID {} is not of {}://, so this Node is left to whoever manages it",
-                  node.provider_id, options.scheme);
+  const bool names_a_machine = cloud::parse_provider_id(node.provider_id).has_value();
+  const std::string why = names_a_machine ? fmt::format("is not of {}://", options.scheme)
+                                          : "names no machine (that would be scheme://id)";
+  std::string message = fmt::format("providerID {} {}, so this Node is left to whoever manages it",
+                                    node.provider_id, why);
   return leave("its providerID is not ours", {{false, "ForeignProviderID", std::move(message)}});
 }
 

@@ -167,6 +167,15 @@ TEST(node_plan, leaves_a_node_of_somebody_else_alone_and_says_so) {
   }
 }
 
+TEST(node_plan, says_whether_a_foreign_provider_id_names_anything) {
+  kube::Node node = member();
+  node.provider_id = "aws:///eu/i-1";
+  EXPECT_THAT(plan(node, {}).notices[0].message, HasSubstr("is not of isthmus://"));
+  node.provider_id = "isthmus://";
+  EXPECT_THAT(plan(node, {}).notices[0].message,
+              HasSubstr("providerID isthmus:// names no machine"));
+}
+
 TEST(node_plan, leaves_a_node_alone_that_never_asked_for_a_cloud) {
   kube::Node node = member();
   node.provider_id.clear();
