@@ -94,7 +94,8 @@ class Namespace {
   std::string run(const std::string& command) const {
     enter();
     std::string output;
-    FILE* pipe = ::popen(("timeout 10 sh -efc '" + command + "' 2>&1").c_str(), "re");
+    FILE* pipe = ::popen(
+        ("timeout 10 sh -efc 'PATH=$PATH:/usr/sbin:/sbin;" + command + "' 2>&1").c_str(), "re");
     std::array<char, 4096> part{};
     while (std::size_t got = ::fread(part.data(), 1, part.size(), pipe)) {
       output.append(part.data(), got);
