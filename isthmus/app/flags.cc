@@ -17,6 +17,7 @@ constexpr std::size_t kHelpColumn = 44;
 constexpr std::size_t kHelpWidth = 72;
 
 constexpr std::int64_t kVerbosityMax = 10;
+constexpr std::int64_t kDebugVerbosity = 4;
 
 // What Go's strconv.ParseBool takes, and so pflag.
 constexpr std::string_view kTrue[] = {"1", "t", "T", "true", "TRUE", "True"};
@@ -77,10 +78,6 @@ std::string help_line(const Flag& flag) {
 }
 
 }  // namespace
-
-bool ParsedFlags::was_given(std::string_view name) const {
-  return std::ranges::find(given, name) != given.end();
-}
 
 FlagTable::FlagTable(std::string usage, std::string description)
     : usage_(std::move(usage)), description_(std::move(description)) {}
@@ -252,6 +249,14 @@ void add_logging_flags(FlagTable& table, std::string& format, std::int64_t& verb
                "Format of the logs: text or json.");
   table.integer("v", verbosity, 0, kVerbosityMax, group,
                 "Verbosity: 0 what operators need, 4 and above details.");
+}
+
+LogFormat log_format(std::string_view format) {
+  return format == "json" ? LogFormat::json : LogFormat::text;
+}
+
+Level log_threshold(std::int64_t verbosity) {
+  return verbosity >= kDebugVerbosity ? Level::debug : Level::info;
 }
 
 }  // namespace isthmus::app

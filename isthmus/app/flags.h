@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "isthmus/base/clock.h"
+#include "isthmus/base/log.h"
 #include "isthmus/base/mistakes.h"
 #include "isthmus/base/result.h"
 
@@ -36,8 +37,6 @@ struct ParsedFlags {
   Mistakes mistakes;               // Empty: all values were taken over.
   std::vector<std::string> given;  // Names of the flags that were set.
   bool help = false;               // -h or --help: print help(), exit 0.
-
-  bool was_given(std::string_view name) const;
 };
 
 // The longest period a flag may ask for: beyond anybody's wish, and short enough to be multiplied.
@@ -80,7 +79,8 @@ class FlagTable {
 // --logging-format and -v, which every subcommand that logs has.
 void add_logging_flags(FlagTable& table, std::string& format, std::int64_t& verbosity);
 
-// What they mean together. From kDebugVerbosity on, details are logged.
-inline constexpr std::int64_t kDebugVerbosity = 4;
+// What they mean to a logger. From verbosity 4 on, details are logged.
+LogFormat log_format(std::string_view format);
+Level log_threshold(std::int64_t verbosity);
 
 }  // namespace isthmus::app

@@ -110,9 +110,8 @@ int infra_command(const std::vector<std::string>& arguments, const Environment&)
   const infra::Config config = load_infra_config(world.files(), options, parsed.mistakes);
   int code = kExitMistaken;
   if (parsed.mistakes.empty()) {
-    StderrLogger log(world.loop(),
-                     options.logging_format == "json" ? LogFormat::json : LogFormat::text,
-                     options.verbosity >= kDebugVerbosity ? Level::debug : Level::info);
+    StderrLogger log(world.loop(), log_format(options.logging_format),
+                     log_threshold(options.verbosity));
     code = start(world, config, log, parsed.mistakes);
   }
   if (!parsed.mistakes.empty()) {

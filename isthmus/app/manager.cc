@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "isthmus/base/backoff.h"
 #include "isthmus/base/rate_limit.h"
 #include "isthmus/base/scope.h"
@@ -73,8 +75,7 @@ struct Manager::Parts final : kube::Leader {
   Gauge& node_controller_runs;
   bool leads = false;
   bool drains = false;
-  bool greeted = false;
-  Result<> greeting = fail(Outcome::lost, "not asked yet");
+  std::optional<Result<>> greeting;  // The last answer; nullopt: not asked yet.
 };
 
 Manager::Parts::Parts(ManagerDoors doors_, ManagerOptions options_)
@@ -129,8 +130,7 @@ Task<Result<>> Manager::Parts::greet_cloud(Parts& parts) {
   for (unsigned failures = 0;;) {
     Result<> answer = co_await doors.cloud.provider().check();
     if (answer.outcome() == Outcome::cancelled) co_return answer;
-    const bool is_news = answer.outcome() != parts.greeting.outcome() || !parts.greeted;
-    parts.greeted = true;
+    const bool is_news = !parts.greeting || answer.outcome() != parts.greeting->outcome();
     parts.greeting = answer;
     if (is_news && answer) {
       doors.log.info("the cloud answers", {{"provider", doors.cloud.provider().name()}});
@@ -237,7 +237,7 @@ Result<> Manager::Parts::check_cloud() const {
   if (doors.cloud.guard().breaker_state() != cloud::Breaker::State::closed) {
     return fail(Outcome::busy, "the cloud limits us or does not answer");
   }
-  return greeting;
+  return greeting.value_or(fail(Outcome::lost, "not asked yet"));
 }
 
 }  // namespace isthmus::app

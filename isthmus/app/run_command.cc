@@ -163,9 +163,8 @@ int run_command(const std::vector<std::string>& arguments, const Environment& en
     fmt::print(stderr, "isthmus run: nothing was started:\n{}\n", parsed.mistakes.text());
     return kExitMistaken;
   }
-  StderrLogger log(world.loop(),
-                   options.logging_format == "json" ? LogFormat::json : LogFormat::text,
-                   options.verbosity >= kDebugVerbosity ? Level::debug : Level::info);
+  StderrLogger log(world.loop(), log_format(options.logging_format),
+                   log_threshold(options.verbosity));
   return start(world, *setup, log);
 }
 
