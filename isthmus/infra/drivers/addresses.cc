@@ -41,7 +41,7 @@ std::optional<InterfaceAddress> read_address(const nlmsghdr& header, int& index)
   // On a point-to-point link IFA_ADDRESS is the other end's.
   const nlattr* bytes = parts[IFA_LOCAL] != nullptr ? parts[IFA_LOCAL] : parts[IFA_ADDRESS];
   InterfaceAddress one;
-  one.address.family = fixed->ifa_family == AF_INET ? Family::v4 : Family::v6;
+  one.address.family = fixed->ifa_family == AF_INET ? IpFamily::v4 : IpFamily::v6;
   if (bytes == nullptr || mnl_attr_get_payload_len(bytes) != one.address.size()) {
     return std::nullopt;
   }
@@ -159,7 +159,7 @@ Result<std::vector<InterfaceAddress>> InterfaceAddresses::observe() {
 
 Result<> InterfaceAddresses::request(std::uint16_t type, std::uint16_t flags,
                                      const IpAddress& address, int index) {
-  bool v4 = address.family == Family::v4;
+  bool v4 = address.family == IpFamily::v4;
   std::uint32_t sequence = socket_.next_sequence();
   NetlinkMessages message;
   message.add(kMessageBytesMax, [&](char* room) {

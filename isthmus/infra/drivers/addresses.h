@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "isthmus/infra/drivers/ip.h"
+#include "isthmus/base/ip.h"
 #include "isthmus/infra/drivers/netlink_socket.h"
 
 namespace isthmus::infra::drivers {

@@ -98,7 +98,7 @@ std::unexpected<Error> failed(const std::string& interface) {
 }  // namespace
 
 std::vector<Frame> announcement_frames(const IpAddress& address, const MacAddress& mac) {
-  if (address.family == Family::v6) return {advertisement_frame(address, mac)};
+  if (address.family == IpFamily::v6) return {advertisement_frame(address, mac)};
   return {arp_frame(address, mac, ARPOP_REQUEST), arp_frame(address, mac, ARPOP_REPLY)};
 }
 
@@ -133,7 +133,7 @@ Result<> LinkAnnouncer::announce(const IpAddress& address, const std::string& in
 
   sockaddr_ll link{};
   link.sll_family = AF_PACKET;
-  link.sll_protocol = htons(address.family == Family::v4 ? ETH_P_ARP : ETH_P_IPV6);
+  link.sll_protocol = htons(address.family == IpFamily::v4 ? ETH_P_ARP : ETH_P_IPV6);
   link.sll_ifindex = request.ifr_ifindex;
   link.sll_halen = static_cast<unsigned char>(mac.size());
   for (const Frame& frame : announcement_frames(address, mac)) {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "isthmus/base/ip.h"
 #include "isthmus/base/result.h"
-#include "isthmus/infra/drivers/ip.h"
 
 namespace isthmus::infra::drivers {
 

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t kMessageBytesMax = 512;
 
-std::uint8_t number_of(Family family) { return family == Family::v4 ? AF_INET : AF_INET6; }
+std::uint8_t number_of(IpFamily family) { return family == IpFamily::v4 ? AF_INET : AF_INET6; }
 
-nlmsghdr* a_message(char* room, std::uint16_t type, std::uint16_t flags, Family family,
+nlmsghdr* a_message(char* room, std::uint16_t type, std::uint16_t flags, IpFamily family,
                     NetlinkSocket& socket) {
   nlmsghdr* header = mnl_nlmsg_put_header(room);
   header->nlmsg_type = static_cast<std::uint16_t>(NFNL_SUBSYS_CTNETLINK << 8 | type);
@@ -30,12 +30,13 @@ nlmsghdr* a_message(char* room, std::uint16_t type, std::uint16_t flags, Family 
 }
 
 // The address and the port on one side of a tuple, if they are of UDP.
-std::optional<Endpoint> end_of(const nlattr* tuple, Family family, bool source) {
+std::optional<Endpoint> end_of(const nlattr* tuple, IpFamily family, bool source) {
   Attributes parts = nested(tuple);
   Attributes addresses = nested(parts[CTA_TUPLE_IP]);
   Attributes protocol = nested(parts[CTA_TUPLE_PROTO]);
-  const nlattr* address = family == Family::v4 ? addresses[source ? CTA_IP_V4_SRC : CTA_IP_V4_DST]
-                                               : addresses[source ? CTA_IP_V6_SRC : CTA_IP_V6_DST];
+  const nlattr* address = family == IpFamily::v4
+                              ? addresses[source ? CTA_IP_V4_SRC : CTA_IP_V4_DST]
+                              : addresses[source ? CTA_IP_V6_SRC : CTA_IP_V6_DST];
   Endpoint endpoint{{family, {}}, 0};
   if (address == nullptr || mnl_attr_get_payload_len(address) != endpoint.address.size() ||
       number_in<std::uint8_t>(protocol[CTA_PROTO_NUM], 0) != IPPROTO_UDP) {
@@ -54,7 +55,7 @@ void put(nlmsghdr* header, const nlattr* attribute) {
 }
 
 // A request to remove this very entry; its id keeps a successor of the same addresses alive.
-NetlinkMessages removal_of(const Attributes& entry, Family family, NetlinkSocket& socket) {
+NetlinkMessages removal_of(const Attributes& entry, IpFamily family, NetlinkSocket& socket) {
   NetlinkMessages removal;
   removal.add(kMessageBytesMax, [&](char* room) {
     nlmsghdr* header = a_message(room, IPCTNL_MSG_CT_DELETE, NLM_F_ACK, family, socket);
@@ -66,7 +67,7 @@ NetlinkMessages removal_of(const Attributes& entry, Family family, NetlinkSocket
 }
 
 // Requests to remove what is to be ended, of one family.
-Result<std::vector<NetlinkMessages>> removals(const std::vector<GoneTarget>& gone, Family family,
+Result<std::vector<NetlinkMessages>> removals(const std::vector<GoneTarget>& gone, IpFamily family,
                                               NetlinkSocket& socket) {
   std::vector<NetlinkMessages> found;
   NetlinkMessages request;
@@ -91,7 +92,7 @@ Result<std::vector<NetlinkMessages>> removals(const std::vector<GoneTarget>& gon
 Result<std::size_t> end_udp_flows(std::vector<GoneTarget> gone, NetlinkSocket& socket) {
   std::ranges::sort(gone);
   std::size_t ended = 0;
-  for (Family family : {Family::v4, Family::v6}) {
+  for (IpFamily family : {IpFamily::v4, IpFamily::v6}) {
     bool any = std::ranges::any_of(gone, [&](const GoneTarget& one) {
       return one.listener.protocol == Protocol::udp && one.listener.address.family == family;
     });

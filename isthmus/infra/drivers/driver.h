@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "isthmus/base/ip.h"
 #include "isthmus/base/result.h"
-#include "isthmus/infra/drivers/ip.h"
 #include "isthmus/infra/drivers/slots.h"
 
 namespace isthmus::infra::drivers {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kSettingBytesMax = 64;
 
-std::string setting_of(Family family) {
-  return family == Family::v4 ? "net.ipv4.ip_forward" : "net.ipv6.conf.all.forwarding";
+std::string setting_of(IpFamily family) {
+  return family == IpFamily::v4 ? "net.ipv4.ip_forward" : "net.ipv6.conf.all.forwarding";
 }
 
 std::string path_of(std::string setting) {
@@ -22,9 +22,10 @@ std::string path_of(std::string setting) {
 
 }  // namespace
 
-Result<std::vector<std::string>> missing_settings(Files& files, std::span<const Family> families) {
+Result<std::vector<std::string>> missing_settings(Files& files,
+                                                  std::span<const IpFamily> families) {
   std::vector<std::string> missing;
-  for (Family family : families) {
+  for (IpFamily family : families) {
     std::string setting = setting_of(family);
     Result<std::string> value = files.read(path_of(setting), kSettingBytesMax);
     if (value.outcome() == Outcome::absent) {

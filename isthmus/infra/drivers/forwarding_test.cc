@@ -9,7 +9,7 @@ namespace {
 
 using Missing = std::vector<std::string>;
 
-constexpr std::array kBoth{Family::v4, Family::v6};
+constexpr std::array kBoth{IpFamily::v4, IpFamily::v6};
 constexpr const char* kPath4 = "/proc/sys/net/ipv4/ip_forward";
 constexpr const char* kPath6 = "/proc/sys/net/ipv6/conf/all/forwarding";
 
@@ -29,7 +29,7 @@ TEST(forwarding, what_is_lacking_is_what_to_run) {
   MemoryFiles host = a_host("0\n", "0\n");
   EXPECT_EQ(missing_settings(host, kBoth), (Missing{"sysctl -w net.ipv4.ip_forward=1",
                                                     "sysctl -w net.ipv6.conf.all.forwarding=1"}));
-  EXPECT_EQ(missing_settings(host, std::array{Family::v6}),
+  EXPECT_EQ(missing_settings(host, std::array{IpFamily::v6}),
             (Missing{"sysctl -w net.ipv6.conf.all.forwarding=1"}));
 }
 
@@ -37,7 +37,7 @@ TEST(forwarding, a_family_that_the_kernel_does_not_know_is_unsupported) {
   MemoryFiles host = a_host("1\n", "1\n");
   EXPECT_TRUE(host.remove(kPath6));
   EXPECT_EQ(missing_settings(host, kBoth).outcome(), Outcome::unsupported);
-  EXPECT_EQ(missing_settings(host, std::array{Family::v4}), Missing{});
+  EXPECT_EQ(missing_settings(host, std::array{IpFamily::v4}), Missing{});
 }
 
 TEST(forwarding, what_cannot_be_read_is_no_answer) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, kSetNames.size()> kBaseNames{
     "listeners", "ports", "passed", "slots", "sources", "masquerade", "loops", "guarded", "links"};
 
-std::size_t size_of(Family family) { return family == Family::v4 ? 4 : 16; }
+std::size_t size_of(IpFamily family) { return family == IpFamily::v4 ? 4 : 16; }
 
 // Adds fields to a key one after the other.
 void add_address(Bytes& bytes, const IpAddress& address) {
@@ -42,7 +42,7 @@ Bytes listener_key(const ListenerKey& key) {
 // Takes the fields out again; good() is false once something did not fit.
 class Reader {
  public:
-  Reader(const Bytes& bytes, Family family) : bytes_(bytes), family_(family) {}
+  Reader(const Bytes& bytes, IpFamily family) : bytes_(bytes), family_(family) {}
 
   IpAddress address() {
     IpAddress address{family_, {}};
@@ -82,7 +82,7 @@ class Reader {
   }
 
   const Bytes& bytes_;
-  const Family family_;
+  const IpFamily family_;
   std::size_t offset_ = 0;
   bool good_ = true;
 };
@@ -181,15 +181,15 @@ bool enter_listener(const Element& element, Reader& reader, const ListenerKey& k
 
 std::string to_string(const SetId& set) {
   return fmt::format("{}{}", kBaseNames[static_cast<std::size_t>(set.name)],
-                     set.family == Family::v4 ? 4 : 6);
+                     set.family == IpFamily::v4 ? 4 : 6);
 }
 
-std::string chain_of(Choice choice, Family family) {
+std::string chain_of(Choice choice, IpFamily family) {
   static constexpr std::array<std::string_view, 5> kNames{"", "random", "client",
                                                           "restricted_random", "restricted_client"};
   ISTHMUS_ASSERT(choice != Choice::none, "no chain serves nothing");
   return fmt::format("{}{}", kNames[static_cast<std::size_t>(choice)],
-                     family == Family::v4 ? 4 : 6);
+                     family == IpFamily::v4 ? 4 : 6);
 }
 
 void Bytes::add(std::span<const std::uint8_t> more) {
@@ -200,7 +200,7 @@ void Bytes::add(std::span<const std::uint8_t> more) {
 }
 
 std::vector<Element> elements_of(const ListenerKey& key, const HeldListener& listener) {
-  const Family family = key.address.family;
+  const IpFamily family = key.address.family;
   const Bytes plain = listener_key(key);
   std::vector<Element> elements;
   elements.reserve(kSlots + 3 + listener.sources.size() + listener.loops.size());

@@ -43,7 +43,7 @@ inline constexpr std::array kSetNames{SetName::listeners, SetName::ports,   SetN
 
 struct SetId {
   SetName name;
-  Family family;
+  IpFamily family;
 
   friend auto operator<=>(const SetId&, const SetId&) = default;
 };
@@ -52,7 +52,7 @@ struct SetId {
 std::string to_string(const SetId& set);
 
 // The chain that a choice leads to: "restricted_client6".
-std::string chain_of(Choice choice, Family family);
+std::string chain_of(Choice choice, IpFamily family);
 
 // At most one key: the longest is address . protocol . port . client of IPv6.
 struct Bytes {

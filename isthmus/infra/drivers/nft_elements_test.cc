@@ -111,8 +111,8 @@ TEST(nft_elements, what_we_could_not_have_made_is_refused_and_leaves_no_trace) {
 }
 
 TEST(nft_elements, chains_are_named_by_choice_and_family) {
-  EXPECT_EQ(chain_of(Choice::random, Family::v4), "random4");
-  EXPECT_EQ(chain_of(Choice::restricted_client, Family::v6), "restricted_client6");
+  EXPECT_EQ(chain_of(Choice::random, IpFamily::v4), "random4");
+  EXPECT_EQ(chain_of(Choice::restricted_client, IpFamily::v6), "restricted_client6");
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ Bytes read_value(const nlattr* attribute) {
 }
 
 // none: a verdict that we never write.
-Choice read_choice(const nlattr* data, Family family) {
+Choice read_choice(const nlattr* data, IpFamily family) {
   Attributes verdict = nested(nested(data)[NFTA_DATA_VERDICT]);
   const nlattr* code = verdict[NFTA_VERDICT_CODE];
   const nlattr* chain = verdict[NFTA_VERDICT_CHAIN];

@@ -18,7 +18,7 @@ namespace {
 // How the headers and registers of one family are laid out. A key begins in the first register; its
 // fields follow at multiples of 4 bytes.
 struct Layout {
-  Family family;
+  IpFamily family;
   std::uint8_t nfproto;
   std::uint32_t source_offset;
   std::uint32_t destination_offset;
@@ -30,7 +30,7 @@ struct Layout {
   std::uint32_t original_destination;
 };
 constexpr std::uint32_t kKeyRegister = NFT_REG_1;
-constexpr Layout kV4{.family = Family::v4,
+constexpr Layout kV4{.family = IpFamily::v4,
                      .nfproto = NFPROTO_IPV4,
                      .source_offset = 12,
                      .destination_offset = 16,
@@ -41,7 +41,7 @@ constexpr Layout kV4{.family = Family::v4,
                      .value_port_register = NFT_REG32_01,
                      .original_destination = NFT_CT_DST_IP};
 // A multiple of 16 bytes has two names; the kernel answers with that of the large register.
-constexpr Layout kV6{.family = Family::v6,
+constexpr Layout kV6{.family = IpFamily::v6,
                      .nfproto = NFPROTO_IPV6,
                      .source_offset = 8,
                      .destination_offset = 24,
@@ -205,7 +205,7 @@ class Writer {
 };
 
 std::string named(std::string_view name, const Layout& layout) {
-  return std::string(name) + (layout.family == Family::v4 ? "4" : "6");
+  return std::string(name) + (layout.family == IpFamily::v4 ? "4" : "6");
 }
 
 Chain choosing_chain(Choice choice, const Layout& layout) {
@@ -213,7 +213,7 @@ Chain choosing_chain(Choice choice, const Layout& layout) {
   Writer rule(chain.name);
   // By the client first: its address would overwrite the key.
   if (choice == Choice::client) {
-    std::uint32_t spare = layout.family == Family::v4 ? NFT_REG_2 : NFT_REG_3;
+    std::uint32_t spare = layout.family == IpFamily::v4 ? NFT_REG_2 : NFT_REG_3;
     rule.of(layout)
         .source(layout, spare)
         .hashed_slot(spare, layout.address_bytes, layout.fourth_register);
@@ -257,7 +257,7 @@ Chain guarded_chain(const Layout& layout) {
                             .equals(IP_CT_DIR_REPLY)
                             .verdict(NF_ACCEPT)
                             .done());
-  if (layout.family == Family::v4) {
+  if (layout.family == IpFamily::v4) {
     accept(IPPROTO_ICMP, kEchoRequest4);
   } else {
     for (std::uint8_t type : kAnswered6) accept(IPPROTO_ICMPV6, type);
@@ -322,7 +322,7 @@ Chain masquerading_chain() {
                               .masquerade()
                               .done());
     // Behind the client's address, the target's, each as it is now.
-    std::uint32_t second = layout.family == Family::v4 ? NFT_REG32_01 : NFT_REG_2;
+    std::uint32_t second = layout.family == IpFamily::v4 ? NFT_REG32_01 : NFT_REG_2;
     chain.rules.push_back(Writer(chain.name)
                               .of(layout)
                               .original_listener(layout)

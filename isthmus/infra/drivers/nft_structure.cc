@@ -76,7 +76,7 @@ SetShape shape(SetId id, std::initializer_list<Field> key, std::initializer_list
 }
 
 SetShape shape_of(SetId id) {
-  Field address = id.family == Family::v4 ? field_address4 : field_address6;
+  Field address = id.family == IpFamily::v4 ? field_address4 : field_address6;
   switch (id.name) {
     case SetName::listeners: {
       SetShape map = shape(id, {address, field_protocol, field_port}, {});
@@ -292,7 +292,7 @@ Result<> read_sets(NetlinkSocket& socket, HeldStructure& held) {
 
 std::vector<SetShape> wanted_sets() {
   std::vector<SetShape> shapes;
-  for (Family family : {Family::v4, Family::v6}) {
+  for (IpFamily family : {IpFamily::v4, IpFamily::v6}) {
     for (SetName name : kSetNames) shapes.push_back(shape_of({name, family}));
   }
   return shapes;

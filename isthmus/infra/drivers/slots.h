@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <span>
 
-#include "isthmus/infra/drivers/ip.h"
+#include "isthmus/base/ip.h"
 
 namespace isthmus::infra::drivers {
 

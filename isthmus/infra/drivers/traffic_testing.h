@@ -32,7 +32,7 @@ struct SocketAddress {
 
 inline SocketAddress socket_address(const Endpoint& endpoint) {
   SocketAddress address;
-  if (endpoint.address.family == Family::v4) {
+  if (endpoint.address.family == IpFamily::v4) {
     auto* v4 = reinterpret_cast<sockaddr_in*>(&address.storage);
     v4->sin_family = AF_INET;
     v4->sin_port = htons(endpoint.port);
@@ -61,7 +61,7 @@ inline std::string address_text(const SocketAddress& address) {
 inline Descriptor open_socket(const Namespace& where, const Endpoint& endpoint, Protocol protocol) {
   where.enter();
   int type = protocol == Protocol::tcp ? SOCK_STREAM : SOCK_DGRAM;
-  int family = endpoint.address.family == Family::v4 ? AF_INET : AF_INET6;
+  int family = endpoint.address.family == IpFamily::v4 ? AF_INET : AF_INET6;
   return Descriptor(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 

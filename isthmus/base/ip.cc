@@ -1,4 +1,4 @@
-#include "isthmus/infra/drivers/ip.h"
+#include "isthmus/base/ip.h"
 
 #include <arpa/inet.h>
 
@@ -9,7 +9,7 @@
 
 #include "isthmus/base/text.h"
 
-namespace isthmus::infra::drivers {
+namespace isthmus {
 namespace {
 
 // Sets or clears every bit behind the first `bits`.
@@ -25,7 +25,7 @@ IpAddress with_rest(const IpAddress& address, std::uint8_t bits, bool ones) {
 
 bool is_mapped(const IpAddress& address) {
   static constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return address.family == Family::v6 &&
+  return address.family == IpFamily::v6 &&
          std::equal(kMapped.begin(), kMapped.end(), address.bytes.begin());
 }
 
@@ -37,7 +37,7 @@ Result<IpAddress> parse_ip(std::string_view text) {
   // A zero inside would end the text early for inet_pton.
   if (text.find('\0') == text.npos) {
     if (inet_pton(AF_INET, terminated.c_str(), address.bytes.data()) == 1) return address;
-    address.family = Family::v6;
+    address.family = IpFamily::v6;
     if (inet_pton(AF_INET6, terminated.c_str(), address.bytes.data()) == 1 && !is_mapped(address)) {
       return address;
     }
@@ -47,7 +47,7 @@ Result<IpAddress> parse_ip(std::string_view text) {
 
 std::string to_string(const IpAddress& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
-  inet_ntop(address.family == Family::v4 ? AF_INET : AF_INET6, address.bytes.data(), text.data(),
+  inet_ntop(address.family == IpFamily::v4 ? AF_INET : AF_INET6, address.bytes.data(), text.data(),
             text.size());
   return text.data();
 }
@@ -83,9 +83,9 @@ std::string to_string(const IpPrefix& prefix) {
 }
 
 std::string to_string(const Endpoint& endpoint) {
-  bool v4 = endpoint.address.family == Family::v4;
+  bool v4 = endpoint.address.family == IpFamily::v4;
   return fmt::format(fmt::runtime(v4 ? "{}:{}" : "[{}]:{}"), to_string(endpoint.address),
                      endpoint.port);
 }
 
-}  // namespace isthmus::infra::drivers
+}  // namespace isthmus

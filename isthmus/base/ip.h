@@ -10,17 +10,17 @@
 
 #include "isthmus/base/result.h"
 
-namespace isthmus::infra::drivers {
+namespace isthmus {
 
-enum class Family : std::uint8_t { v4, v6 };
+enum class IpFamily : std::uint8_t { v4, v6 };
 
 // An address. The first 4 bytes of a v4 address are used and the others are 0, so that equal
 // addresses are equal bytes.
 struct IpAddress {
-  Family family = Family::v4;
+  IpFamily family = IpFamily::v4;
   std::array<std::uint8_t, 16> bytes{};
 
-  std::size_t size() const { return family == Family::v4 ? 4 : 16; }
+  std::size_t size() const { return family == IpFamily::v4 ? 4 : 16; }
 
   friend auto operator<=>(const IpAddress&, const IpAddress&) = default;
 };
@@ -61,4 +61,4 @@ struct Endpoint {
 // "192.0.2.1:80", "[2001:db8::1]:80".
 std::string to_string(const Endpoint& endpoint);
 
-}  // namespace isthmus::infra::drivers
+}  // namespace isthmus

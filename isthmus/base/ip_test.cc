@@ -1,8 +1,8 @@
-#include "isthmus/infra/drivers/ip.h"
+#include "isthmus/base/ip.h"
 
 #include <gtest/gtest.h>
 
-namespace isthmus::infra::drivers {
+namespace isthmus {
 namespace {
 
 TEST(ip, addresses_are_read_and_written) {
@@ -48,4 +48,4 @@ TEST(ip, endpoints_are_written_as_in_urls) {
 }
 
 }  // namespace
-}  // namespace isthmus::infra::drivers
+}  // namespace isthmus
