@@ -66,7 +66,7 @@ Task<Result<Instance>> InstanceCache::get(ProviderId id, Duration max_age) {
   misses_.add();
   if (list_is_cheaper()) {
     // A list that fails says nothing about this machine; the single look-up below will.
-    const Result<SnapshotPtr> list = co_await recent_list(max_age);
+    const Result<SnapshotPtr> list = co_await recent_list(not_before);
     if (!list && is_our_own(list.outcome())) co_return std::unexpected(list.error());
     if (const Instance* recent = find_recent(id, not_before)) co_return *recent;
   }
@@ -76,8 +76,14 @@ Task<Result<Instance>> InstanceCache::get(ProviderId id, Duration max_age) {
 }
 
 Task<Result<Listing<Instance>>> InstanceCache::list(InstanceQuery query, Duration max_age) {
-  const SnapshotPtr snapshot = CO_TRY(co_await recent_list(max_age));
-  co_return snapshot->matching(query);
+  const Moment asked = loop_.now();
+  const SnapshotPtr recent = CO_TRY(co_await recent_list(asked - max_age));
+  Listing<Instance> found = recent->matching(query);
+  if (!found.items.empty() || query.asks_for_all()) co_return found;
+  // The machine may be newer than the list.
+  if (!doubted_at_ || asked - *doubted_at_ >= limits_.doubts_apart) doubted_at_ = asked;
+  const SnapshotPtr newer = CO_TRY(co_await recent_list(*doubted_at_));
+  co_return newer->matching(query);
 }
 
 void InstanceCache::forget() {
@@ -91,8 +97,7 @@ Task<Result<InstanceCache::SnapshotPtr>> InstanceCache::fetch_list(Instances& ne
   co_return std::make_shared<const Snapshot>(std::move(listing));
 }
 
-Task<Result<InstanceCache::SnapshotPtr>> InstanceCache::recent_list(Duration max_age) {
-  const Moment not_before = loop_.now() - max_age;
+Task<Result<InstanceCache::SnapshotPtr>> InstanceCache::recent_list(Moment not_before) {
   if (snapshot_ && snapshot_as_of_ >= not_before) {
     hits_.add();
     co_return snapshot_;

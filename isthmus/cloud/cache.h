@@ -3,14 +3,16 @@
 //
 // Each reader says how old an answer may be; age counts from when the question was sent. Only
 // positive answers are kept: that something is absent, or could not be read, is asked anew every
-// time, because a Node may be deleted for it. When many machines are asked for one by one, the
-// whole list is fetched instead and answers for all of them.
+// time, because a Node may be deleted for it, and that no machine matches is asked anew as often as
+// the limits allow, because the machine may be newer than the list in memory. When many machines
+// are asked for one by one, the whole list is fetched instead and answers for all of them.
 #pragma once
 
 #include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,10 @@ struct CacheLimits {
   std::size_t look_ups_per_list = 10;
   Duration window = std::chrono::seconds(10);
 
+  // So far apart are the lists that are fetched because nothing in the one before has matched: a
+  // thousand Nodes without a machine cost one of them a second.
+  Duration doubts_apart = std::chrono::seconds(1);
+
   // Single answers kept: 10,000 machines of 1 KB are 10 MB. The oldest go first.
   std::size_t kept_max = 10'000;
 };
@@ -40,7 +46,8 @@ class InstanceCache final {
   // lacks is still asked for by its id: only that answer can be `absent`.
   Task<Result<Instance>> get(ProviderId id, Duration max_age);
 
-  // Filtered: exactly the machines that match any field of the query.
+  // Filtered: exactly the machines that match any field of the query. Where none does, the answer
+  // is as new as the question, or at most `doubts_apart` older if somebody has just asked in vain.
   Task<Result<Listing<Instance>>> list(InstanceQuery query, Duration max_age);
 
   // Forgets everything; calls under way still answer their askers.
@@ -56,7 +63,7 @@ class InstanceCache final {
   };
 
   static Task<Result<SnapshotPtr>> fetch_list(Instances& next);
-  Task<Result<SnapshotPtr>> recent_list(Duration max_age);
+  Task<Result<SnapshotPtr>> recent_list(Moment not_before);
   const Instance* find_recent(const ProviderId& id, Moment not_before) const;
   bool list_is_cheaper();
   void keep(const Instance& instance, Moment as_of);
@@ -69,6 +76,7 @@ class InstanceCache final {
   std::deque<Moment> look_ups_;
   SnapshotPtr snapshot_;
   Moment snapshot_as_of_;
+  std::optional<Moment> doubted_at_;  // When a list was last wanted because nothing matched.
   Coalescer<ProviderId, Instance> singles_;
   Coalescer<int, SnapshotPtr> lists_;  // One key: there is one list.
 };

@@ -105,6 +105,32 @@ TEST_F(cache, says_when_the_list_behind_an_answer_was_partial) {
   EXPECT_EQ(list({.name = "node7"}, seconds(30))->completeness, Completeness::partial);
 }
 
+TEST_F(cache, asks_anew_before_it_says_that_no_machine_matches) {
+  ASSERT_TRUE(list({}, seconds(30)));
+  pass(std::chrono::milliseconds(100));
+  cloud.add("new", "late");
+  EXPECT_EQ(list({.name = "late"}, seconds(30))->items.size(), 1U);
+  EXPECT_EQ(cloud.lists, 2U);
+  EXPECT_EQ(list({.name = "late"}, seconds(30))->items.size(), 1U);
+  EXPECT_EQ(cloud.lists, 2U);
+}
+
+TEST_F(cache, asks_once_a_second_for_all_who_match_nothing) {
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(list({.name = "nobody" + std::to_string(i)}, seconds(30))->items.empty());
+    pass(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(cloud.lists, 10U);
+}
+
+TEST_F(cache, does_not_take_an_old_list_for_the_word_that_no_machine_matches) {
+  ASSERT_TRUE(list({}, seconds(30)));
+  pass(seconds(1));
+  cloud.faults.error = Error{Outcome::lost, "cut"};
+  EXPECT_EQ(list({.name = "nobody"}, seconds(30)).outcome(), Outcome::lost);
+  EXPECT_TRUE(list({.name = "node7"}, seconds(30)));
+}
+
 TEST_F(cache, answers_a_look_up_from_whatever_is_newest) {
   ASSERT_TRUE(get("m1", seconds(30)));
   pass(seconds(1));

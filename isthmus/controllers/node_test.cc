@@ -284,5 +284,26 @@ TEST_F(node_controller, asks_the_cloud_a_handful_of_times_for_a_thousand_nodes) 
   EXPECT_LE(cloud.lists + cloud.gets, 3U);
 }
 
+TEST_F(node_controller, finds_a_machine_that_is_newer_than_the_list_in_memory) {
+  register_node("node1");
+  add_machine("1", "node1");
+  start();
+  pass(4s);
+  ASSERT_EQ(cloud.lists, 1U);
+  add_machine("2", "node2");
+  register_node("node2");
+  pass(1ms);
+  EXPECT_FALSE(tainted("node2"));
+  EXPECT_EQ(events.count("Warning"), 0U);
+}
+
+TEST_F(node_controller, asks_once_a_second_for_a_thousand_nodes_that_no_machine_matches) {
+  for (int i = 0; i < 1000; ++i) register_node("node" + std::to_string(i));
+  start();
+  pass(10s);
+  EXPECT_EQ(events.count("no machine has its name"), 1000U);
+  EXPECT_LE(cloud.lists, 11U);
+}
+
 }  // namespace
 }  // namespace isthmus::controllers

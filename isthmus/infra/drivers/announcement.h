@@ -5,41 +5,37 @@
 // advertisements).
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "isthmus/base/ip.h"
 #include "isthmus/base/result.h"
+#include "isthmus/infra/drivers/packet_socket.h"
 
 namespace isthmus::infra::drivers {
 
-using MacAddress = std::array<std::uint8_t, 6>;
+// A resource; no call waits.
+class Announcer {
+ public:
+  virtual ~Announcer() = default;
 
-// The Ethernet frames of one announcement: for IPv4 an ARP request and a reply, since some hosts
-// heed only the one or the other; for IPv6 an advertisement with the override flag to all nodes.
-std::vector<std::vector<std::uint8_t>> announcement_frames(const IpAddress& address,
-                                                           const MacAddress& mac);
+  // Tells once; when and how often is the caller's affair (announcement_schedule.h). Nobody
+  // confirms it, so ok means "sent". absent: no such interface. unsupported: it has no Ethernet
+  // address (a loopback has none to tell). busy: the interface is down or its queue full.
+  virtual Result<> announce(const IpAddress& address, const std::string& interface) = 0;
+};
 
-// A resource: a raw socket in the network namespace of the caller. Needs CAP_NET_RAW.
-class LinkAnnouncer {
+// In the network namespace of the caller of open(). Needs CAP_NET_RAW.
+class LinkAnnouncer final : public Announcer {
  public:
   static Result<LinkAnnouncer> open();
-  LinkAnnouncer(LinkAnnouncer&& other) noexcept;
-  LinkAnnouncer& operator=(LinkAnnouncer&&) = delete;
-  ~LinkAnnouncer();
 
-  // Sends the frames once; when and how often is the caller's affair. Nobody confirms them, so ok
-  // means "sent". absent: no such interface. unsupported: it has no Ethernet address (a loopback
-  // has none to tell). busy: the interface is down or its queue full.
-  Result<> announce(const IpAddress& address, const std::string& interface);
+  Result<> announce(const IpAddress& address, const std::string& interface) override;
 
  private:
-  explicit LinkAnnouncer(int socket) : socket_(socket) {}
+  LinkAnnouncer(PacketSocket v4, PacketSocket v6) : v4_(std::move(v4)), v6_(std::move(v6)) {}
 
-  int socket_;
+  PacketSocket v4_;
+  PacketSocket v6_;
 };
 
 }  // namespace isthmus::infra::drivers

@@ -1,0 +1,67 @@
+// What a PUT or a DELETE does to load balancers and target sets, decided without IO: plain
+// functions from what stands and what was said to what is to be written.
+//
+// The rules they keep: a spec that is equal after defaulting changes nothing, not even the
+// generation; what belongs to somebody else is not there; a target set that is used is not deleted;
+// a name that is put again while it leaves, or after, has its old addresses back while they cool
+// down; an orphan (allocator.h) is adopted by a PUT of its name, with its addresses and above its
+// generation.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isthmus/infra/allocator.h"
+#include "isthmus/infra/api/problem.h"
+#include "isthmus/infra/instance_plan.h"
+#include "isthmus/infra/ledger_records.h"
+
+namespace isthmus::infra {
+
+// One difference between what stands and what would, for a dry run: a JSON pointer and both values
+// as JSON, empty where there is none.
+struct FieldChange {
+  std::string pointer;
+  std::string from;
+  std::string to;
+
+  friend bool operator==(const FieldChange&, const FieldChange&) = default;
+};
+
+// The decision about one load balancer: a problem, or the record that stands afterwards.
+struct BalancerPlan {
+  std::optional<api::Problem> problem;
+  BalancerRecord record;                 // Without a problem only.
+  std::vector<AddressRecord> addresses;  // To be written with it.
+  std::vector<FieldChange> changes;      // By pointer.
+  bool created = false;
+  bool write = false;  // False: it stands already as it should.
+};
+
+struct TargetSetPlan {
+  std::optional<api::Problem> problem;
+  TargetSetRecord record;
+  std::vector<FieldChange> changes;
+  bool created = false;
+  bool write = false;
+};
+
+// `uid` is the one it gets if it is new. `kernel_generation` is the highest that the kernel was
+// seen to hold under the name, 0 for none.
+BalancerPlan plan_put(const LedgerSnapshot& snapshot, const api::LoadBalancer& said,
+                      const Preconditions& preconditions, const Circumstances& circumstances,
+                      const std::string& uid, std::uint64_t kernel_generation);
+
+// Problems: load-balancer-not-found (404), deletion-protected (409), revision-conflict.
+BalancerPlan plan_delete(const LedgerSnapshot& snapshot, const ObjectName& name,
+                         const Preconditions& preconditions, WallTime now);
+
+TargetSetPlan plan_put(const LedgerSnapshot& snapshot, const api::TargetSet& said,
+                       const Preconditions& preconditions, const std::string& uid);
+
+// Problems: target-set-not-found (404), target-set-in-use (409) naming the users.
+TargetSetPlan plan_delete_target_set(const LedgerSnapshot& snapshot, const ObjectName& name,
+                                     const Preconditions& preconditions, WallTime now);
+
+}  // namespace isthmus::infra
