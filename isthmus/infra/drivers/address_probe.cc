@@ -16,20 +16,21 @@ Result<LinkProbe> LinkProbe::open() {
 }
 
 Result<> LinkProbe::ask(const BoundAddress& address) {
-  PacketSocket& socket = address.address.family == IpFamily::v4 ? v4_ : v6_;
+  const bool v4 = address.address.family == IpFamily::v4;
+  PacketSocket& socket = v4 ? v4_ : v6_;
+  bool& listens = v4 ? v4_listens_ : v6_listens_;
   const EthernetLink link = TRY(socket.link(address.interface));
   if (!link.carrier) {
     return fail(Outcome::busy, fmt::format("{} has no carrier", address.interface));
   }
-  if (!listening_) {
-    TRY(v4_.listen());
-    TRY(v6_.listen());
-    listening_ = true;
-  }
+  if (!listens) TRY(socket.listen());
+  listens = true;
   // Others who probe at the same time ask a group of which we are no member yet.
-  if (address.address.family == IpFamily::v6) TRY(v6_.listen_to_all_groups(link));
+  if (!v4) TRY(v6_.listen_to_all_groups(link));
   links_[address.interface] = link;
-  return socket.send(link, probe_frame(address.address, link.mac));
+  Result<> sent = socket.send(link, probe_frame(address.address, link.mac));
+  if (!sent) return fail(address.interface, sent.error());
+  return {};
 }
 
 Result<std::vector<ProbeLink::Heard>> LinkProbe::heard() {
@@ -42,17 +43,15 @@ Result<std::vector<ProbeLink::Heard>> LinkProbe::heard() {
     if (link == links_.end() || claim->mac == link->second.mac) return;
     all.push_back({link->first, *claim});
   };
-  if (!listening_) return all;
-  TRY(v4_.receive(enter));
-  TRY(v6_.receive(enter));
+  if (v4_listens_) TRY(v4_.receive(enter));
+  if (v6_listens_) TRY(v6_.receive(enter));
   return all;
 }
 
 void LinkProbe::rest() {
-  v4_.deaf();
-  v6_.deaf();
+  if (std::exchange(v4_listens_, false)) v4_.deaf();
+  if (std::exchange(v6_listens_, false)) v6_.deaf();
   links_.clear();
-  listening_ = false;
 }
 
 // One ask() from its first question to its answer; whoever listens enters what concerns it.

@@ -65,7 +65,8 @@ class LinkProbe final : public ProbeLink {
 
   PacketSocket v4_;
   PacketSocket v6_;
-  bool listening_ = false;
+  bool v4_listens_ = false;
+  bool v6_listens_ = false;
   std::map<std::string, EthernetLink> links_;  // Those used since we listen.
 };
 

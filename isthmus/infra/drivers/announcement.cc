@@ -14,7 +14,8 @@ Result<> LinkAnnouncer::announce(const IpAddress& address, const std::string& in
   PacketSocket& socket = address.family == IpFamily::v4 ? v4_ : v6_;
   const EthernetLink link = TRY(socket.link(interface));
   for (const Frame& frame : announcement_frames(address, link.mac)) {
-    TRY(socket.send(link, frame));
+    Result<> sent = socket.send(link, frame);
+    if (!sent) return fail(interface, sent.error());
   }
   return {};
 }

@@ -13,31 +13,6 @@ namespace {
 
 IpAddress ip(std::string_view text) { return parse_ip(text).value(); }
 
-constexpr MacAddress kMac{2, 0, 0, 0, 0, 7};
-
-std::string hex(const std::vector<std::uint8_t>& frame) {
-  return fmt::format("{:02x}", fmt::join(frame, ""));
-}
-
-TEST(announcement, of_ipv4_is_an_arp_request_and_a_reply_for_the_address_itself) {
-  std::vector<std::vector<std::uint8_t>> frames = announcement_frames(ip("192.0.2.1"), kMac);
-  ASSERT_EQ(frames.size(), 2u);
-  EXPECT_EQ(hex(frames[0]),
-            "ffffffffffff0200000000070806"
-            "0001080006040001020000000007c0000201000000000000c0000201");
-  EXPECT_EQ(hex(frames[1]),
-            "ffffffffffff0200000000070806"
-            "0001080006040002020000000007c0000201020000000007c0000201");
-}
-
-TEST(announcement, of_ipv6_is_an_advertisement_that_overrides) {
-  std::vector<std::vector<std::uint8_t>> frames = announcement_frames(ip("2001:db8::1"), kMac);
-  ASSERT_EQ(frames.size(), 1u);
-  std::string frame = hex(frames[0]);
-  EXPECT_TRUE(frame.starts_with("33330000000102000000000786dd6000000000203aff")) << frame;
-  EXPECT_TRUE(frame.ends_with("20010db80000000000000000000000010201020000000007")) << frame;
-}
-
 class AnnouncementTest : public testing::PrivilegedTest {
  protected:
   void SetUp() override {

@@ -79,8 +79,8 @@ Frame discovery_frame(const MacAddress& mac, const IpAddress& from, const MacAdd
   add(frame, to_mac);
   add(frame, mac);
   add(frame, {0x86, 0xdd});
-  add(frame, {0x60, 0, 0, 0, 0, static_cast<std::uint8_t>(message.size()), kIcmpv6,
-              kOnLinkHopLimit});
+  add(frame,
+      {0x60, 0, 0, 0, 0, static_cast<std::uint8_t>(message.size()), kIcmpv6, kOnLinkHopLimit});
   add(frame, bytes_of(from));
   add(frame, bytes_of(to));
   add(frame, message);
@@ -160,9 +160,7 @@ std::optional<Claim> discovery_claim(Bytes packet, const MacAddress& mac) {
 
 }  // namespace
 
-std::string to_string(const MacAddress& mac) {
-  return fmt::format("{:02x}", fmt::join(mac, ":"));
-}
+std::string to_string(const MacAddress& mac) { return fmt::format("{:02x}", fmt::join(mac, ":")); }
 
 std::vector<Frame> announcement_frames(const IpAddress& address, const MacAddress& mac) {
   if (address.family == IpFamily::v6) return {advertisement_frame(address, mac)};

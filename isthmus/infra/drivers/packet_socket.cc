@@ -29,8 +29,11 @@ constexpr int kReceiveBufferBytes = 1024 * 1024;
 // A flood must not keep the loop; what is left comes with the next call.
 constexpr int kFramesPerCallMax = 4096;
 
-// Accepts neighbour solicitations (135) and advertisements (136) that follow the IPv6 header
-// directly, as RFC 4861 has them. Offsets count from the Ethernet header.
+// Programs that the kernel asks of each packet how many bytes of it are wanted.
+std::array<sock_filter, 1> kNothing{{BPF_STMT(BPF_RET | BPF_K, 0)}};
+std::array<sock_filter, 1> kEverything{{BPF_STMT(BPF_RET | BPF_K, kFrameBytesMax)}};
+// Neighbour solicitations (135) and advertisements (136) that follow the IPv6 header directly, as
+// RFC 4861 has them. Offsets count from the Ethernet header.
 std::array<sock_filter, 7> kNeighbours{{
     BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 14 + 6),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 58, 0, 4),
@@ -56,12 +59,6 @@ sockaddr_ll address_of(FrameKind kind, int index) {
   return address;
 }
 
-// Protocol 0 receives nothing.
-bool bind_to(int socket, std::uint16_t protocol) {
-  sockaddr_ll address = address_of(FrameKind{protocol}, 0);
-  return ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-}
-
 packet_mreq all_groups(int index) {
   packet_mreq request{};
   request.mr_ifindex = index;
@@ -80,18 +77,13 @@ Result<PacketSocket> PacketSocket::open(FrameKind kind) {
     (void)::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes,
                        sizeof kReceiveBufferBytes);
   }
-  if (kind == FrameKind::ipv6_neighbours) {
-    sock_fprog program{kNeighbours.size(), kNeighbours.data()};
-    if (::setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
-      return failed("filtering a raw socket");
-    }
-  }
   return socket;
 }
 
 PacketSocket::PacketSocket(PacketSocket&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)),
       kind_(other.kind_),
+      on_link_(other.on_link_),
       joined_(std::move(other.joined_)) {}
 
 PacketSocket::~PacketSocket() {
@@ -127,13 +119,30 @@ Result<> PacketSocket::send(const EthernetLink& link, std::span<const std::uint8
   return {};
 }
 
+Result<> PacketSocket::filter(bool deaf) {
+  std::span<sock_filter> wanted =
+      kind_ == FrameKind::arp ? std::span<sock_filter>(kEverything) : kNeighbours;
+  if (deaf) wanted = kNothing;
+  sock_fprog program{static_cast<unsigned short>(wanted.size()), wanted.data()};
+  if (::setsockopt(socket_, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
+    return failed("filtering a raw socket");
+  }
+  return {};
+}
+
 Result<> PacketSocket::listen() {
-  if (!bind_to(socket_, static_cast<std::uint16_t>(kind_))) return failed("listening to a link");
+  TRY(filter(false));
+  if (on_link_) return {};
+  sockaddr_ll every = address_of(kind_, 0);
+  if (::bind(socket_, reinterpret_cast<const sockaddr*>(&every), sizeof every) != 0) {
+    return failed("listening to a link");
+  }
+  on_link_ = true;
   return {};
 }
 
 void PacketSocket::deaf() {
-  (void)bind_to(socket_, 0);
+  (void)filter(true);
   for (int index : std::exchange(joined_, {})) {
     packet_mreq request = all_groups(index);
     (void)::setsockopt(socket_, SOL_PACKET, PACKET_DROP_MEMBERSHIP, &request, sizeof request);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "isthmus/base/result.h"
 #include "isthmus/infra/drivers/link_frames.h"
@@ -41,7 +42,9 @@ class PacketSocket {
   Result<> send(const EthernetLink& link, std::span<const std::uint8_t> frame);
 
   // From now on frames of its kind are received, of all interfaces, until deaf(). Those that we
-  // send are not among them.
+  // send are not among them. A deaf socket costs a few nanoseconds per packet of its protocol, but
+  // only one that has never listened costs nothing: taking it off the link again would wait some
+  // 15 ms for the kernel's other processors.
   Result<> listen();
   void deaf();
 
@@ -54,10 +57,12 @@ class PacketSocket {
 
  private:
   PacketSocket(int socket, FrameKind kind) : socket_(socket), kind_(kind) {}
+  Result<> filter(bool deaf);
 
   int socket_;
   FrameKind kind_;
-  std::vector<int> joined_;
+  bool on_link_ = false;
+  std::vector<int> joined_;  // Interfaces of which we receive all groups.
 };
 
 }  // namespace isthmus::infra::drivers
