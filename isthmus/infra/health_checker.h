@@ -1,20 +1,29 @@
 // Health checks of our own: whether the machines behind the load balancers answer.
 //
 // Checks that are equal in address, port, kind, path and timing are made once per host, however
-// many load balancers use them. A check runs every interval, the first of each spread over one, and
-// what it waits never delays another; it is complete only with a whole answer in time. `rise` good
-// ones in a row make a target healthy, `fall` bad ones unhealthy; until then the last verdict
-// stands, and a target that was never judged is unknown, which counts as usable.
+// many load balancers use them. A check runs every interval, counted from its first, so that it
+// never drifts; its timeout bounds the whole answer. `rise` good ones in a row make a target
+// healthy, `fall` bad ones unhealthy; until then the last verdict stands, and a target that was
+// never judged is unknown, which counts as usable.
+//
+// A single new check is made at once; of many that are new the first ones are spread by chance over
+// a millisecond each, at most over their interval, and so they stay spread.
+//
+// What a check waits never delays another, within HealthCheckLimits. Where a limit holds checks
+// back they are made late, which infra_health_check_lateness_seconds and
+// infra_health_checks_waiting show; a target never fails because we were busy. Targets that let
+// their last check run into its timeout share half the places, so that dead ones, however many,
+// keep nobody from being asked in time who would answer.
 #pragma once
 
 #include <compare>
 #include <cstddef>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "isthmus/base/ip.h"
+#include "isthmus/base/loop.h"
 #include "isthmus/base/metrics.h"
 #include "isthmus/base/random.h"
 #include "isthmus/base/result.h"
@@ -40,23 +49,45 @@ struct Verdict {
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
-// The prober, the random source and the metrics outlive it.
+struct HealthCheckLimits {
+  // Checks under way, each with a descriptor. A quarter of the 1,024 that a process usually may
+  // open, which leaves the others to the server and the store. 10,000 targets every 5 s that answer
+  // within 10 ms need 20 places; 64 silent ones a second fill one half for their 2 s. The program
+  // sets more where more descriptors may be opened (net/posix_prober.h).
+  std::size_t under_way_max = 256;
+
+  // Checks begun in a second. At some 50 µs each, 8,000 are 40 % of the one core that also answers
+  // the API; 10,000 targets every 5 s are 2,000.
+  double per_second_max = 8000;
+};
+
+// A resource; the loop, the prober, the random source and the metrics outlive it.
 class HealthChecker {
  public:
-  HealthChecker(net::Prober& prober, Random& random, Metrics& metrics);
+  HealthChecker(Loop& loop, net::Prober& prober, Random& random, Metrics& metrics,
+                HealthCheckLimits limits = {});
   ~HealthChecker();
 
-  // The checks there should be: new ones begin, those that are not named end, the others go on
-  // undisturbed. Takes effect in run().
-  void want(std::set<Check> checks);
+  // What this user (a load balancer, say) wants to be checked from now on, in place of what it
+  // wanted before; no checks: the user is forgotten. New ones begin, those that nobody wants any
+  // more end at once, also while they are under way, and their verdicts are forgotten; all others
+  // go on undisturbed. May be called at any time, also before and after run(). Costs a look-up per
+  // check, and no IO. A check given twice counts once.
+  void want(const std::string& user, const std::vector<Check>& checks);
 
-  // Of a check that is wanted; unknown for any other.
+  // Of a check that somebody wants; unknown for any other.
   Verdict verdict(const Check& check) const;
 
-  // Set when a verdict's health changed; who reads it clears it.
+  // Set when a verdict's health has changed, within 10 ms, so that targets that fail together are
+  // told together; cleared by take_changed().
   Signal& changed();
 
-  // Makes the checks until its scope ends.
+  // The users for whom some health has changed since the last call, each once, in order. A user
+  // that has just begun to want a check is told of later changes only.
+  std::vector<std::string> take_changed();
+
+  // Makes the checks until its scope ends; answers cancelled or deadline, as that says, and has
+  // left nothing under way. Called once at a time.
   Task<Result<>> run();
 
  private:
