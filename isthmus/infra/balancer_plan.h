@@ -14,8 +14,8 @@
 
 #include "isthmus/infra/allocator.h"
 #include "isthmus/infra/api/problem.h"
-#include "isthmus/infra/instance_plan.h"
 #include "isthmus/infra/ledger_records.h"
+#include "isthmus/infra/preconditions.h"
 
 namespace isthmus::infra {
 
@@ -34,7 +34,8 @@ struct BalancerPlan {
   std::optional<api::Problem> problem;
   BalancerRecord record;                 // Without a problem only.
   std::vector<AddressRecord> addresses;  // To be written with it.
-  std::vector<FieldChange> changes;      // By pointer.
+  std::vector<FieldChange> changes;      // By pointer; of a dry run only.
+  std::uint64_t generation_before = 0;   // 0: it did not stand.
   bool created = false;
   bool write = false;  // False: it stands already as it should.
 };
@@ -42,7 +43,8 @@ struct BalancerPlan {
 struct TargetSetPlan {
   std::optional<api::Problem> problem;
   TargetSetRecord record;
-  std::vector<FieldChange> changes;
+  std::vector<FieldChange> changes;     // Of a dry run only.
+  std::uint64_t generation_before = 0;  // 0: it did not stand.
   bool created = false;
   bool write = false;
 };

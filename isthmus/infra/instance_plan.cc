@@ -29,20 +29,9 @@ api::Problem retired_problem(const InstanceRecord& record, std::string_view suff
 std::optional<api::Problem> precondition_failure(const InstanceRecord* standing,
                                                  const Preconditions& preconditions) {
   bool there = standing != nullptr && !standing->is_retired();
-  if (preconditions.absent && there) {
-    return api::make_problem(problem::revision_conflict,
-                             fmt::format("If-None-Match: the machine exists, at revision {}",
-                                         standing->instance.revision));
-  }
-  if ((preconditions.exists || preconditions.revision) && !there) {
-    return api::make_problem(problem::revision_conflict, "If-Match: there is no such machine");
-  }
-  if (preconditions.revision && *preconditions.revision != standing->instance.revision) {
-    return api::make_problem(problem::revision_conflict,
-                             fmt::format("If-Match: the machine is at revision {}, not at {}",
-                                         standing->instance.revision, *preconditions.revision));
-  }
-  return std::nullopt;
+  std::optional<Revision> revision;
+  if (there) revision = standing->instance.revision;
+  return infra::precondition_failure(preconditions, "machine", revision);
 }
 
 api::Problem in_file_problem(const InstanceRecord& record) {

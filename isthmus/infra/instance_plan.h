@@ -15,15 +15,9 @@
 #include "isthmus/infra/api/problem.h"
 #include "isthmus/infra/instance_record.h"
 #include "isthmus/infra/inventory.h"
+#include "isthmus/infra/preconditions.h"
 
 namespace isthmus::infra {
-
-// If-Match and If-None-Match, understood.
-struct Preconditions {
-  std::optional<Revision> revision = std::nullopt;  // If-Match: "42"
-  bool exists = false;                              // If-Match: *
-  bool absent = false;                              // If-None-Match: *
-};
 
 // The decision about one machine: a problem, or the record that stands afterwards.
 struct InstancePlan {

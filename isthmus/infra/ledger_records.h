@@ -4,8 +4,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 #include "isthmus/infra/api/load_balancer.h"
 #include "isthmus/infra/api/pool.h"
 #include "isthmus/infra/api/target_set.h"
+#include "isthmus/infra/record_map.h"
 #include "isthmus/infra/store/store.h"
 
 namespace isthmus::infra {
@@ -98,14 +97,16 @@ std::string key_of(std::string_view prefix, const ObjectName& name);
 std::string pool_key(std::string_view name);
 std::string address_key(const IpAddress& address);
 
-// The values under the keys; the revision is the store's to say.
+// The values under the keys; the revision is the store's to say. Health of single targets is not
+// kept: it is asked of whoever checks.
 std::string encode(const BalancerRecord& record);
 std::string encode(const TargetSetRecord& record);
 std::string encode(const PoolRecord& record);
 std::string encode(const AddressRecord& record);
 std::string encode(const StatusRecord& record);
 
-// lost: not what encode writes, which is damage.
+// lost: not what encode writes, which is damage, or what a newer version of this program wrote. It
+// is refused rather than passed over, because the next write would drop what is not understood.
 Result<BalancerRecord> decode_balancer_record(std::string_view value, Revision revision);
 Result<TargetSetRecord> decode_target_set_record(std::string_view value, Revision revision);
 Result<PoolRecord> decode_pool_record(std::string_view value, Revision revision);
@@ -114,21 +115,20 @@ Result<StatusRecord> decode_status_record(std::string_view value, Revision revis
 
 // Everything at one revision of the store, tombstones and removed pools too.
 struct LedgerSnapshot {
-  template <class Key, class Record>
-  using Records = std::map<Key, std::shared_ptr<const Record>, std::less<>>;
-
   Revision revision = 0;
-  Records<ObjectName, BalancerRecord> balancers;
-  Records<ObjectName, TargetSetRecord> target_sets;
-  Records<std::string, PoolRecord> pools;
-  Records<IpAddress, AddressRecord> addresses;
-  Records<ObjectName, StatusRecord> statuses;
+  Revision lock = 0;  // Of kLedgerLock: what should be last changed here.
+  RecordMap<ObjectName, BalancerRecord> balancers;
+  RecordMap<ObjectName, TargetSetRecord> target_sets;
+  RecordMap<std::string, PoolRecord> pools;
+  RecordMap<IpAddress, AddressRecord> addresses;
+  RecordMap<ObjectName, StatusRecord> statuses;
 
-  // nullptr where there is none, or only a tombstone.
+  // nullptr where there is none, or only a tombstone. An address may be one that cools down.
   const BalancerRecord* balancer(const ObjectName& name) const;
   const TargetSetRecord* target_set(const ObjectName& name) const;
   const PoolRecord* pool(std::string_view name) const;
   const AddressRecord* address(const IpAddress& address) const;
+  const StatusRecord* status(const ObjectName& name) const;
 
   // The load balancers that refer to the set and are not tombstones, by name.
   std::vector<ObjectName> users_of(const ObjectName& target_set) const;
