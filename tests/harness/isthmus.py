@@ -25,9 +25,11 @@ class Infra:
     inventory (files), client (rest.Client on the socket).
     """
 
-    def __init__(self, directory, machines=(), *, start=True, **config):
-        """`config` replaces or adds keys of the configuration file."""
+    def __init__(self, directory, machines=(), *, start=True, inside=None, **config):
+        """`config` replaces or adds keys of the configuration file. With `inside`, a
+        netns.Namespace, it runs there; the socket is reached from everywhere."""
         self.directory = str(directory)
+        self.inside = inside
         os.makedirs(self.directory, exist_ok=True)
         self.socket = self.path("infra.sock")
         self.url = "unix://" + self.socket
@@ -36,16 +38,23 @@ class Infra:
         self.process = None
         self.client = rest.Client(self.url)
         self.set_machines(machines)
-        # JSON is YAML.
-        _write(self.config, json.dumps({
+        self.write_config({
             "listen": [f"unix:{self.socket}"], "store": {"sqlite": self.path("infra.db")},
-            "inventory": self.inventory, "host": {"name": "lb1", "driver": "nft"}, **config}))
+            "inventory": self.inventory, **config})
         self.cloud_config = write_cloud_config(self.path("cloud.yaml"), self.url)
         if start:
             self.start()
 
     def path(self, name):
         return os.path.join(self.directory, name)
+
+    def read_config(self):
+        with open(self.config, encoding="utf-8") as file:
+            return json.load(file)
+
+    def write_config(self, config):
+        """Replaces the configuration file in one step. JSON is YAML."""
+        _write(self.config, json.dumps(config))
 
     def set_machines(self, machines):
         """Replaces the inventory in one step, as a careful editor does."""
@@ -57,8 +66,10 @@ class Infra:
 
     def launch(self):
         """Starts it without waiting; for starts that fail."""
-        self.process = Process("infra", [programs.isthmus(), "infra", "--config", self.config],
-                               self.path("infra.log"))
+        argv = [programs.isthmus(), "infra", "--config", self.config]
+        if self.inside:
+            argv = self.inside.argv(*argv)
+        self.process = Process("infra", argv, self.path("infra.log"))
         return self.process
 
     def start(self):

@@ -1,0 +1,226 @@
+"""The two networks a load balancer host stands in, made of namespaces.
+
+routed: the host is the machines' gateway, so what they answer comes back through it.
+
+    client 10.77.0.10 ---- 10.77.0.2 host 10.88.0.1 ---- 10.88.0.11 machine 1
+           fd77::10          fd77::2      fd88::1    \\--- 10.88.0.12 machine 2 …
+
+flat: client, host and machines share one subnet, and the gateway is somebody else.
+
+    client .10, host .2, gateway .1, machines .11, .12, … of 10.99.0.0/24 and fd99::/64
+
+Addresses for load balancers are the .192/26 (::c0/122) of the network the client is in.
+"""
+
+import dataclasses
+import json
+import os
+import sys
+
+from . import rest, wait
+from .netns import Namespace, World
+from .processes import Process, Stage
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@dataclasses.dataclass
+class Machine:
+    """A machine that answers on port 8080 (HTTP and UDP) with its name and who asked."""
+    name: str
+    v4: str
+    v6: str
+    namespace: Namespace
+    control: rest.Client = None  # PUT /health with {"status": 503} changes what /healthz says.
+    process: Process = None
+
+    def address(self, family):
+        return self.v4 if family == 4 else self.v6
+
+    def set_health(self, status):
+        answer = self.control.request("PUT", "/health", body={"status": status})
+        assert answer.status == 200, answer.text
+
+    def cut(self):
+        self.namespace.ip("link set eth0 down")
+
+
+class Topology:
+    """One network. Attributes: world, client, host, machines, prefix4, prefix6, flat."""
+
+    PORT = 8080
+
+    def __init__(self, directory, *, flat=False, machines=3, rootless=None):
+        self.flat = flat
+        self.directory = str(directory)
+        self._stage = Stage()
+        self.world = self._stage.add(World(directory, rootless=rootless))
+        self.outside = self._make_switch("outside")
+        self.inside = self.outside if flat else self._make_switch("inside")
+        front = ("10.99.0", "fd99") if flat else ("10.77.0", "fd77")
+        back = front if flat else ("10.88.0", "fd88")
+        self.prefix4, self.prefix6 = front
+        self.client = self._join("client", self.outside, front, 10)
+        self.host = self._join("host", self.outside, front, 2)
+        self.host.write_settings({"ipv4/ip_forward": 1, "ipv6/conf/all/forwarding": 1})
+        if flat:
+            self.gateway = self._join("gateway", self.outside, front, 1)
+        else:
+            self._plug(self.host, self.inside, "eth1", back, 1)
+            self.client.ip(f"route add default via {front[0]}.2",
+                           f"route add ::/0 via {front[1]}::2")
+        self.machines = [self._make_machine(i, back) for i in range(1, machines + 1)]
+
+    def vip(self, number=0, family=4):
+        """An address for a load balancer, by number."""
+        if family == 4:
+            return f"{self.prefix4}.{192 + number}"
+        return f"{self.prefix6}::{192 + number:x}"
+
+    def pool(self, **more):
+        """The pool of those addresses, as the configuration writes it."""
+        return {"name": "public", "coolDown": "2s", **more,
+                "ranges": [f"{self.prefix4}.192/26", f"{self.prefix6}::c0/122"]}
+
+    def add_address(self, machine, *addresses):
+        """More addresses of a machine, on which it answers too."""
+        machine.namespace.ip(*(f"address add {address} dev eth0 nodad" for address in addresses))
+
+    def ask(self, address, port=PORT, *, udp=False, count=1, source=None, timeout=2, path="/",
+            namespace=None):
+        """Who answered: a list of {"machine", "client", "local"} or {"error"}, one per new flow."""
+        argv = [sys.executable, "-B", os.path.join(_HERE, "flows.py"), address, str(port),
+                "--count", str(count), "--timeout", str(timeout), "--path", path]
+        argv += ["--udp"] if udp else []
+        argv += ["--source", source] if source else []
+        output = (namespace or self.client).run(*argv, seconds=60 + count * timeout)
+        return [json.loads(line) for line in output.splitlines()]
+
+    def talk(self, address, port=PORT, *, udp=False):
+        """A flow that stays: a Talk."""
+        return self._stage.add(Talk(self, address, port, udp))
+
+    def asking(self, address, port=PORT):
+        """New flows one after the other until it is stopped: a Load."""
+        return self._stage.add(Load(self, address, port))
+
+    def kernel(self):
+        """What the kernel holds, by another road than ours: the table's nft document or None."""
+        output = self.host.run("nft", "-j", "list", "table", "inet", "isthmus", check=False)
+        return json.loads(output)["nftables"] if output else None
+
+    def bound(self):
+        """The addresses on the host that are load balancers' (single ones on a link)."""
+        output = json.loads(self.host.run("ip", "-j", "address"))
+        return {info["local"] for link in output for info in link["addr_info"]
+                if link["ifname"] != "lo" and info["prefixlen"] in (32, 128)}
+
+    def _make_switch(self, name):
+        switch = self.world.namespace(name)
+        switch.ip("link add bridge type bridge", "link set bridge up")
+        return switch
+
+    def _join(self, name, switch, network, number):
+        namespace = self.world.namespace(name)
+        self._plug(namespace, switch, "eth0", network, number)
+        return namespace
+
+    def _plug(self, namespace, switch, interface, network, number):
+        port = f"p{len(self.world.namespaces)}-{interface}"
+        self.world.link(switch, port, namespace, interface)
+        switch.ip(f"link set {port} master bridge up")
+        v4, v6 = network
+        namespace.ip(f"link set {interface} up", f"address add {v4}.{number}/24 dev {interface}",
+                     f"address add {v6}::{number}/64 dev {interface} nodad")
+
+    def _make_machine(self, number, network):
+        name = f"machine{number}"
+        namespace = self._join(name, self.inside, network, 10 + number)
+        namespace.ip(f"route add default via {network[0]}.1",
+                     f"route add ::/0 via {network[1]}::1")
+        machine = Machine(name, f"{network[0]}.{10 + number}", f"{network[1]}::{10 + number}",
+                          namespace)
+        self.start_machine(machine)
+        return machine
+
+    def start_responder(self, name, namespace):
+        """Something that listens on every address of a namespace: its Machine, without addresses."""
+        machine = Machine(name, "", "", namespace)
+        self.start_machine(machine)
+        return machine
+
+    def start_machine(self, machine):
+        """Starts its responder, again after it was ended."""
+        path = os.path.join(self.directory, machine.name + ".sock")
+        machine.process = self._stage.add(Process(
+            machine.name, machine.namespace.argv(
+                sys.executable, "-B", os.path.join(_HERE, "responder.py"), machine.name, path,
+                str(self.PORT)), os.path.join(self.directory, machine.name + ".log")))
+        machine.control = rest.Client("unix://" + path)
+
+        def answers():
+            machine.process.must_run()
+            try:
+                return machine.control.request("GET", "/").status == 200
+            except OSError:
+                return False
+
+        wait.until(answers, 20, machine.name)
+
+    def end(self):
+        self._stage.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+
+class _Client:
+    """flows.py in the client's namespace, with pipes."""
+
+    def __init__(self, net, address, port, *options):
+        self._process = Process("flows", net.client.argv(
+            sys.executable, "-B", os.path.join(_HERE, "flows.py"), address, str(port), *options),
+            os.path.join(net.directory, "flows.log"), pipes=True)
+
+    def _read(self):
+        line = self._process.stdout.readline()
+        assert line, self._process.output()
+        return json.loads(line)
+
+    def end(self):
+        self._process.end()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+
+class Talk(_Client):
+    """One flow that stays."""
+
+    def __init__(self, net, address, port, udp):
+        super().__init__(net, address, port, "--talk", *(["--udp"] if udp else []))
+
+    def say(self):
+        """What the other end answers to one more line: {"machine", …} or {"error"}."""
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
+        return self._read()
+
+
+class Load(_Client):
+    """New flows, one after the other, for as long as it lasts."""
+
+    def __init__(self, net, address, port):
+        super().__init__(net, address, port, "--until-eof")
+        assert self._process.stdout.readline() == b"asking\n"
+
+    def stop(self):
+        """How it went: {"asked", "failed", "errors"}."""
+        self._process.stdin.close()
+        return self._read()
