@@ -38,6 +38,7 @@ constexpr std::array kKinds = {
          "DeletionProtected", false},
     Kind{problem::target_set_in_use, 409, "Load balancers refer to the target set",
          "TargetSetInUse", false},
+    Kind{problem::quota_exceeded, 403, "The owner has as many as it may", "QuotaExceeded", false},
     Kind{problem::pool_exhausted, 409, "The pool has no free address", "PoolExhausted", true},
     Kind{problem::address_in_use, 409, "Somebody else has the address", "AddressInUse", true},
     Kind{problem::address_not_in_pool, 409, "The address is in no pool that may be used",

@@ -28,6 +28,7 @@ inline constexpr std::string_view method_not_allowed = "method-not-allowed";    
 inline constexpr std::string_view unauthenticated = "unauthenticated";                  // 401
 inline constexpr std::string_view forbidden = "forbidden";                              // 403
 inline constexpr std::string_view not_owner = "not-owner";                              // 403
+inline constexpr std::string_view quota_exceeded = "quota-exceeded";                    // 403
 inline constexpr std::string_view load_balancer_not_found = "load-balancer-not-found";  // 404
 inline constexpr std::string_view target_set_not_found = "target-set-not-found";        // 404
 inline constexpr std::string_view pool_not_found = "pool-not-found";                    // 404
