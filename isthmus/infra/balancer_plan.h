@@ -5,29 +5,30 @@
 // generation; what belongs to somebody else is not there; a target set that is used is not deleted;
 // a name that is put again while it leaves, or after, has its old addresses back while they cool
 // down; an orphan (allocator.h) is adopted by a PUT of its name, with its addresses and above its
-// generation.
+// generation, also where the store knows an older load balancer of the name.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "isthmus/infra/allocator.h"
 #include "isthmus/infra/api/problem.h"
+#include "isthmus/infra/field_changes.h"
 #include "isthmus/infra/ledger_records.h"
 #include "isthmus/infra/preconditions.h"
 
 namespace isthmus::infra {
 
-// One difference between what stands and what would, for a dry run: a JSON pointer and both values
-// as JSON, empty where there is none.
-struct FieldChange {
-  std::string pointer;
-  std::string from;
-  std::string to;
+// Of one owner, leaving ones too. A load balancer of 100 inline targets takes 8 KB in memory with
+// its status and address, so these are 40 MB.
+inline constexpr std::size_t kBalancersPerOwnerMax = 5000;
 
-  friend bool operator==(const FieldChange&, const FieldChange&) = default;
-};
+// Likewise. A set of 100 targets takes 20 KB, so these are 20 MB; load balancers are meant to share
+// them.
+inline constexpr std::size_t kTargetSetsPerOwnerMax = 1000;
 
 // The decision about one load balancer: a problem, or the record that stands afterwards.
 struct BalancerPlan {
@@ -49,21 +50,33 @@ struct TargetSetPlan {
   bool write = false;
 };
 
-// `uid` is the one it gets if it is new. `kernel_generation` is the highest that the kernel was
-// seen to hold under the name, 0 for none.
+// `uid` is the one it gets if it is new or revived. `kernel_generation` is the highest that the
+// kernel was seen to hold under the name, 0 for none.
+//
+// Problems: revision-conflict; quota-exceeded; invalid-spec for a target set that is not there,
+// each at its pointer; those of allocate().
 BalancerPlan plan_put(const LedgerSnapshot& snapshot, const api::LoadBalancer& said,
                       const Preconditions& preconditions, const Circumstances& circumstances,
                       const std::string& uid, std::uint64_t kernel_generation);
 
+// The generation rises to the kernel's, so that what the kernel holds is older than the deletion.
 // Problems: load-balancer-not-found (404), deletion-protected (409), revision-conflict.
 BalancerPlan plan_delete(const LedgerSnapshot& snapshot, const ObjectName& name,
-                         const Preconditions& preconditions, WallTime now);
+                         const Preconditions& preconditions, WallTime now,
+                         std::uint64_t kernel_generation);
 
+// Problems: revision-conflict, quota-exceeded.
 TargetSetPlan plan_put(const LedgerSnapshot& snapshot, const api::TargetSet& said,
                        const Preconditions& preconditions, const std::string& uid);
 
-// Problems: target-set-not-found (404), target-set-in-use (409) naming the users.
+// Problems: target-set-not-found (404), target-set-in-use (409) naming the users,
+// deletion-protected (409), revision-conflict.
 TargetSetPlan plan_delete_target_set(const LedgerSnapshot& snapshot, const ObjectName& name,
                                      const Preconditions& preconditions, WallTime now);
+
+// What the plan would change, as the API shows it. `before` is what stands, nullptr where nothing
+// does.
+std::vector<FieldChange> changes_of(const BalancerRecord* before, const BalancerRecord& after);
+std::vector<FieldChange> changes_of(const TargetSetRecord* before, const TargetSetRecord& after);
 
 }  // namespace isthmus::infra
