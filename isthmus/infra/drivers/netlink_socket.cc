@@ -176,6 +176,8 @@ Result<NetlinkSocket> NetlinkSocket::open(int protocol) {
   return socket;
 }
 
+std::uint32_t NetlinkSocket::port() const { return mnl_socket_get_portid(socket_.get()); }
+
 Result<> NetlinkSocket::send(std::span<const char> messages) {
   drain();
   ssize_t sent = -1;

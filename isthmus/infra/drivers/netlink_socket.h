@@ -58,6 +58,9 @@ class NetlinkSocket {
   // the whole machine the send buffer cannot be raised.
   std::size_t request_bytes_max() const { return request_bytes_max_; }
 
+  // Who sends, as the kernel numbers it and tells others about changes.
+  std::uint32_t port() const;
+
   // For the header of the next message.
   std::uint32_t next_sequence() { return ++sequence_; }
 
