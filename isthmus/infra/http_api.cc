@@ -9,7 +9,7 @@
 #include "isthmus/infra/api/openapi.h"
 #include "isthmus/infra/api/rules.h"
 #include "isthmus/infra/api/server_info.h"
-#include "isthmus/infra/instance_requests.h"
+#include "isthmus/infra/object_requests.h"
 #include "isthmus/infra/responses.h"
 
 namespace isthmus::infra {
@@ -31,16 +31,17 @@ bool is_sane_id(std::string_view id) {
   return !id.empty() && id.size() <= kIdBytesMax && std::ranges::all_of(id, plain);
 }
 
-net::Response refused(api::Problem why, std::string_view path, std::string_view id) {
-  why.instance = fmt::format("{}#{}", path, id);
-  return problem_response(why);
-}
-
 // Two could be of two callers, and whoever stands between us and them may have judged by the other.
 bool is_authorized_twice(const net::Headers& headers) {
   return std::ranges::count_if(headers, [](const auto& field) {
            return api::lower_case(field.first) == "authorization";
          }) > 1;
+}
+
+// What everything about load balancers is answered where this server has no host for them.
+api::Problem no_balancers() {
+  return api::make_problem(problem::not_offered,
+                           "this server holds no load balancers: its configuration has no host");
 }
 
 net::Response unauthenticated(const Caller& caller, std::string_view path, std::string_view id) {
@@ -50,40 +51,11 @@ net::Response unauthenticated(const Caller& caller, std::string_view path, std::
   return response;
 }
 
-// The problem of a machine that cannot be answered with, if it cannot.
-std::optional<api::Problem> why_not_there(const InstanceRecord* record, const std::string& uid) {
-  if (record == nullptr) {
-    return api::make_problem(problem::instance_not_found,
-                             fmt::format("{} was never known here", uid));
-  }
-  if (!record->is_retired()) return std::nullopt;
-  return api::make_problem(
-      problem::instance_retired,
-      fmt::format("{} was retired on {}", uid, rfc3339(record->instance.last_confirmed_at)));
-}
-
-api::InstanceList page_of(const InstanceSnapshot& snapshot, const ListRequest& request,
-                          const Instances& instances) {
-  api::InstanceList list{.items = {}, .revision = snapshot.revision, .continue_token = {}};
-  auto next =
-      request.token ? snapshot.records.upper_bound(request.token->after) : snapshot.records.begin();
-  for (; next != snapshot.records.end(); ++next) {
-    const InstanceRecord& record = *next->second;
-    if (record.is_retired() || !request.selector.matches(record.instance.labels)) continue;
-    if (list.items.size() == request.limit) {
-      PageToken token{snapshot.revision, list.items.back().uid};
-      list.continue_token = token.text(request.selector_text);
-      break;
-    }
-    list.items.push_back(instances.shown(record));
-  }
-  return list;
-}
-
 }  // namespace
 
 HttpApi::HttpApi(Parts parts)
     : parts_(std::move(parts)),
+      instance_api_(parts_.instances, parts_.log),
       watch_stream_(parts_.store, parts_.instances, parts_.metrics),
       on_collect_(parts_.metrics, [this] { refresh_gauges(); }) {}
 
@@ -117,9 +89,8 @@ void HttpApi::refresh_gauges() {
       .set(static_cast<double>(snapshot->revision));
 }
 
-std::expected<HttpApi::Exchange, net::Response> HttpApi::admit(net::Request request,
-                                                               const net::Peer& peer,
-                                                               std::string id) const {
+std::expected<Exchange, net::Response> HttpApi::admit(net::Request request, const net::Peer& peer,
+                                                      std::string id) const {
   std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
   Result<net::Target> target = net::parse_target(request.target);
   if (!target) {
@@ -146,9 +117,12 @@ std::expected<HttpApi::Exchange, net::Response> HttpApi::admit(net::Request requ
                                         to_string(route->operation), caller.name)),
           path, id));
     }
+    if (auto why = why_not_yours(*route, caller)) {
+      return std::unexpected(refused(std::move(*why), path, id));
+    }
   }
-  return Exchange{std::move(id),     std::move(request), std::move(*target),
-                  std::move(*route), std::move(caller),  peer.is_local};
+  return Exchange{std::move(id),     std::move(request), std::move(*target),    std::move(*route),
+                  std::move(caller), peer.is_local,      peer.address == "unix"};
 }
 
 Task<Result<>> HttpApi::send(net::Response response, std::string id, net::ResponseWriter& writer) {
@@ -166,7 +140,7 @@ Task<Result<>> HttpApi::serve(net::Request request, net::Peer peer, net::Respons
     co_return sent;
   }
   if (exchange->route.operation == Operation::watch) {
-    Result<> watched = co_await watch(std::move(*exchange), peer.address == "unix", writer);
+    Result<> watched = co_await watch(std::move(*exchange), writer);
     co_return watched;
   }
   net::Response response = co_await answer(*exchange);
@@ -179,16 +153,16 @@ Task<net::Response> HttpApi::answer(const Exchange& exchange) {
   net::Response response;
   switch (exchange.route.operation) {
     case Operation::list_instances:
-      response = co_await list(exchange);
+      response = co_await instance_api_.list(exchange);
       break;
     case Operation::get_instance:
-      response = co_await get(exchange);
+      response = co_await instance_api_.get(exchange);
       break;
     case Operation::put_instance:
-      response = co_await put(exchange);
+      response = co_await instance_api_.put(exchange);
       break;
     case Operation::delete_instance:
-      response = co_await retire(exchange);
+      response = co_await instance_api_.retire(exchange);
       break;
     case Operation::get_readyz:
       response = co_await readyz(exchange);
@@ -208,6 +182,8 @@ Task<net::Response> HttpApi::answer(const Exchange& exchange) {
       break;
     case Operation::watch:
       ISTHMUS_ASSERT(false, "a watch is a stream and has been taken out before");
+    default:
+      response = refused(exchange, no_balancers());
   }
   co_return response;
 }
@@ -220,83 +196,6 @@ net::Response HttpApi::server_info() const {
                                   .capabilities = {std::string(api::capability::instances),
                                                    std::string(api::capability::instance_watch)},
                                   .server_version = parts_.version}));
-}
-
-net::Response HttpApi::failed(const Exchange& exchange, const Error& error) const {
-  if (error.outcome != kRevisionGone && !is_our_own(error.outcome)) {
-    parts_.log.error("the store failed", {{"operation", to_string(exchange.route.operation)},
-                                          {"requestID", exchange.id},
-                                          {"reason", error}});
-  }
-  return refused(problem_of(error), exchange.target.path, exchange.id);
-}
-
-Task<net::Response> HttpApi::list(const Exchange& exchange) {
-  auto request = read_list_request(exchange.target);
-  if (!request) {
-    co_return refused(std::move(request.error()), exchange.target.path, exchange.id);
-  }
-  Result<Instances::Snapshot> snapshot;
-  if (request->token) {
-    snapshot = co_await parts_.instances.at(request->token->revision);
-  } else {
-    snapshot = co_await parts_.instances.latest();
-  }
-  if (!snapshot) co_return failed(exchange, snapshot.error());
-  co_return json_response(200, encode(page_of(**snapshot, *request, parts_.instances)));
-}
-
-Task<net::Response> HttpApi::get(const Exchange& exchange) {
-  if (auto wrong = refuse_parameters(exchange.target)) {
-    co_return refused(std::move(*wrong), exchange.target.path, exchange.id);
-  }
-  Result<Instances::Snapshot> snapshot = co_await parts_.instances.latest();
-  if (!snapshot) co_return failed(exchange, snapshot.error());
-  const InstanceRecord* record = (*snapshot)->find(exchange.route.uid);
-  if (auto problem = why_not_there(record, exchange.route.uid)) {
-    co_return refused(std::move(*problem), exchange.target.path, exchange.id);
-  }
-  net::Response response = json_response(200, encode(parts_.instances.shown(*record)));
-  response.headers.add("ETag", entity_tag(record->instance.revision));
-  co_return response;
-}
-
-net::Response HttpApi::written(const Exchange& exchange, const InstancePlan& plan) const {
-  if (plan.problem) return refused(*plan.problem, exchange.target.path, exchange.id);
-  const api::Instance& instance = plan.record.instance;
-  if (plan.write) {
-    parts_.log.info("instance written", {{"operation", to_string(exchange.route.operation)},
-                                         {"uid", instance.uid},
-                                         {"state", to_string(instance.state)},
-                                         {"by", exchange.caller.name},
-                                         {"revision", instance.revision},
-                                         {"requestID", exchange.id}});
-  }
-  net::Response response = json_response(plan.created ? 201 : 200, encode(instance));
-  response.headers.add("ETag", entity_tag(instance.revision));
-  return response;
-}
-
-Task<net::Response> HttpApi::put(const Exchange& exchange) {
-  auto preconditions = read_preconditions(exchange.target, exchange.request.headers);
-  if (!preconditions) {
-    co_return refused(std::move(preconditions.error()), exchange.target.path, exchange.id);
-  }
-  auto said = read_instance_body(exchange.request, exchange.route.uid);
-  if (!said) co_return refused(std::move(said.error()), exchange.target.path, exchange.id);
-  Result<InstancePlan> plan = co_await parts_.instances.put(std::move(*said), *preconditions);
-  if (!plan) co_return failed(exchange, plan.error());
-  co_return written(exchange, *plan);
-}
-
-Task<net::Response> HttpApi::retire(const Exchange& exchange) {
-  auto preconditions = read_preconditions(exchange.target, exchange.request.headers);
-  if (!preconditions) {
-    co_return refused(std::move(preconditions.error()), exchange.target.path, exchange.id);
-  }
-  Result<InstancePlan> plan = co_await parts_.instances.retire(exchange.route.uid, *preconditions);
-  if (!plan) co_return failed(exchange, plan.error());
-  co_return written(exchange, *plan);
 }
 
 Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
@@ -322,18 +221,18 @@ Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
   co_return text_response(snapshot ? 200 : 503, std::move(text));
 }
 
-Task<Result<>> HttpApi::watch(Exchange exchange, bool on_unix_socket, net::ResponseWriter& writer) {
+Task<Result<>> HttpApi::watch(Exchange exchange, net::ResponseWriter& writer) {
   auto from = read_watch_request(exchange.target);
   std::optional<net::Response> refusal;
-  if (!from) refusal = refused(std::move(from.error()), exchange.target.path, exchange.id);
+  if (!from) refusal = refused(exchange, std::move(from.error()));
   if (!refusal && watch_stream_.open() >= kWatchesMax) {
     api::Problem full = api::make_problem(problem::rate_limited, "too many watches are open");
     full.retry_after_s = 10;
-    refusal = refused(std::move(full), exchange.target.path, exchange.id);
+    refusal = refused(exchange, std::move(full));
   }
   if (!refusal) {
     Result<> checked = co_await watch_stream_.check(*from);
-    if (!checked) refusal = failed(exchange, checked.error());
+    if (!checked) refusal = failed(exchange, checked.error(), parts_.log);
   }
   count(to_string(Operation::watch), refusal ? refusal->status : 200);
   if (refusal) {
@@ -343,7 +242,7 @@ Task<Result<>> HttpApi::watch(Exchange exchange, bool on_unix_socket, net::Respo
   std::optional<std::string> authorization;
   if (auto header = exchange.request.headers.find("Authorization")) authorization = *header;
   const Access& access = parts_.access;
-  auto allowed = [&access, authorization, on_unix_socket] {
+  auto allowed = [&access, authorization, on_unix_socket = exchange.on_unix_socket] {
     return access.who(authorization, on_unix_socket).role != Role::nobody;
   };
   net::Headers headers{{std::string(kRequestId), exchange.id}};

@@ -11,9 +11,10 @@
 #include "isthmus/base/random.h"
 #include "isthmus/base/task.h"
 #include "isthmus/infra/access.h"
+#include "isthmus/infra/exchange.h"
+#include "isthmus/infra/instance_api.h"
 #include "isthmus/infra/instances.h"
 #include "isthmus/infra/inventory_file.h"
-#include "isthmus/infra/routes.h"
 #include "isthmus/infra/watch_stream.h"
 #include "isthmus/net/http_server.h"
 
@@ -37,36 +38,21 @@ class HttpApi final : public net::HttpHandler {
   Task<Result<>> serve(net::Request request, net::Peer peer, net::ResponseWriter& writer) override;
 
  private:
-  // One request on its way.
-  struct Exchange {
-    std::string id;
-    net::Request request;
-    net::Target target;
-    Route route;
-    Caller caller;
-    bool is_local = false;
-  };
-
   // What becomes of a request before its operation: the exchange, or the answer that ends it.
   std::expected<Exchange, net::Response> admit(net::Request request, const net::Peer& peer,
                                                std::string id) const;
   Task<net::Response> answer(const Exchange& exchange);
-  Task<net::Response> list(const Exchange& exchange);
-  Task<net::Response> get(const Exchange& exchange);
-  Task<net::Response> put(const Exchange& exchange);
-  Task<net::Response> retire(const Exchange& exchange);
   Task<net::Response> readyz(const Exchange& exchange);
-  Task<Result<>> watch(Exchange exchange, bool on_unix_socket, net::ResponseWriter& writer);
+  Task<Result<>> watch(Exchange exchange, net::ResponseWriter& writer);
   Task<Result<>> send(net::Response response, std::string id, net::ResponseWriter& writer);
 
   net::Response server_info() const;
-  net::Response failed(const Exchange& exchange, const Error& error) const;
-  net::Response written(const Exchange& exchange, const InstancePlan& plan) const;
   std::string request_id(const net::Request& request);
   void count(std::string_view operation, int status);
   void refresh_gauges();
 
   Parts parts_;
+  InstanceApi instance_api_;
   WatchStream watch_stream_;
   Metrics::OnCollect on_collect_;
 };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,20 @@ struct Route {
     put_instance,
     delete_instance,
     watch,
+    list_load_balancers,
+    get_load_balancer,
+    put_load_balancer,
+    delete_load_balancer,
+    list_target_sets,
+    get_target_set,
+    put_target_set,
+    delete_target_set,
+    list_addresses,
+    watch_owner,
+    list_pools,
+    get_pool,
+    list_orphans,
+    delete_orphan,
     get_openapi,
     get_livez,
     get_readyz,
@@ -27,6 +42,8 @@ struct Route {
   Operation operation;
   Caller::Role needs;  // The least a caller must be; an admin may do all.
   std::string uid;     // Of the instance operations, decoded.
+  std::string owner;   // Of what lies under an owner, and of orphans; decoded like `name`.
+  std::string name;    // Of one load balancer, target set, pool or orphan.
 };
 
 // The operationId in openapi.yaml.
@@ -38,7 +55,11 @@ struct NoRoute {
 };
 
 // `path` is still percent-encoded and without a query. path-not-found, method-not-allowed, or
-// invalid-request for a uid that cannot be one.
+// invalid-request for a uid, owner or name that cannot be one, all of them named.
 std::expected<Route, NoRoute> find_route(std::string_view method, std::string_view path);
+
+// Whose things the path is about is for the caller to be: not-owner where it is another owner's.
+// An admin may all, and where the path names no owner there is nothing to check.
+std::optional<api::Problem> why_not_yours(const Route& route, const Caller& caller);
 
 }  // namespace isthmus::infra
