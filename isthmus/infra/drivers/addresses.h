@@ -61,19 +61,29 @@ Result<std::string> interface_for(const IpAddress& address,
 // what NftDriver takes as links.
 std::vector<IpPrefix> links_of(const std::vector<InterfaceAddress>& present);
 
-// A resource; the socket is of NETLINK_ROUTE and says in which network namespace this is.
-class InterfaceAddresses {
+// The addresses of a host. A resource; calls wait for nothing but the kernel.
+class AddressBook {
+ public:
+  virtual ~AddressBook() = default;
+
+  // All addresses of all interfaces. busy: they changed meanwhile.
+  virtual Result<std::vector<InterfaceAddress>> observe() = 0;
+
+  // Binds one. absent: no such interface. conflict: the interface has it already.
+  virtual Result<> bind(const BoundAddress& address) = 0;
+
+  // Takes one of ours away. absent: it is not there. conflict: it is there, but not ours.
+  virtual Result<> unbind(const BoundAddress& address) = 0;
+};
+
+// The socket is of NETLINK_ROUTE and says in which network namespace this is.
+class InterfaceAddresses final : public AddressBook {
  public:
   explicit InterfaceAddresses(NetlinkSocket socket) : socket_(std::move(socket)) {}
 
-  // All addresses of all interfaces. busy: they changed meanwhile.
-  Result<std::vector<InterfaceAddress>> observe();
-
-  // Binds one. absent: no such interface. conflict: the interface has it already.
-  Result<> bind(const BoundAddress& address);
-
-  // Takes one of ours away. absent: it is not there. conflict: it is there, but not ours.
-  Result<> unbind(const BoundAddress& address);
+  Result<std::vector<InterfaceAddress>> observe() override;
+  Result<> bind(const BoundAddress& address) override;
+  Result<> unbind(const BoundAddress& address) override;
 
  private:
   struct Link {

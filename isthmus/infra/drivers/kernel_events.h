@@ -26,8 +26,18 @@ struct KernelChanges {
   friend bool operator==(const KernelChanges&, const KernelChanges&) = default;
 };
 
-// A resource; movable, because it is nothing but the owner of descriptors.
-class KernelEvents {
+// A resource.
+class ChangeSource {
+ public:
+  virtual ~ChangeSource() = default;
+
+  // What has changed since the last call; waits for nothing. Where events were lost for want of
+  // room, everything they could have told has changed.
+  virtual Result<KernelChanges> drain() = 0;
+};
+
+// Movable, because it is nothing but the owner of descriptors.
+class KernelEvents final : public ChangeSource {
  public:
   // Of the network namespace of the caller, from now on. What the netlink socket `own_rules_port`
   // changes (NetlinkSocket::port(), of the driver's socket) is not told. denied: no CAP_NET_ADMIN.
@@ -35,11 +45,9 @@ class KernelEvents {
 
   KernelEvents(KernelEvents&&) noexcept;
   KernelEvents& operator=(KernelEvents&&) = delete;
-  ~KernelEvents();
+  ~KernelEvents() override;
 
-  // What has changed since the last call; waits for nothing. Where events were lost for want of
-  // room, everything they could have told has changed.
-  Result<KernelChanges> drain();
+  Result<KernelChanges> drain() override;
 
  private:
   struct Closer {

@@ -33,21 +33,28 @@ inline constexpr Duration kReplyPatience = std::chrono::seconds(3);
 // need not answer.
 bool return_path_missing(const FlowHealth& flows);
 
-// A resource; the clock outlives it.
-class ReturnPaths {
+// A resource.
+class FlowWatch {
+ public:
+  virtual ~FlowWatch() = default;
+
+  // The flows of those of the listeners that have unanswered ones, by listener. How long a flow has
+  // been there is known from earlier calls only, so one call finds nothing: repeat it, every 10 to
+  // 30 s. Listeners that are not named are forgotten. Errors are those of NetlinkSocket::dump, and
+  // leave things as they were.
+  virtual Result<std::vector<FlowHealth>> look(const std::set<ListenerKey>& listeners) = 0;
+};
+
+// By the kernel's connection tracking. It leaves out answered flows by itself (since Linux 5.12;
+// before, all are read, at about 1 µs each), unless there are unanswered ones. The clock outlives
+// this.
+class ReturnPaths final : public FlowWatch {
  public:
   // The socket is of NETLINK_NETFILTER, and says which network namespace is looked at.
   ReturnPaths(NetlinkSocket socket, const Clock& clock)
       : socket_(std::move(socket)), clock_(clock) {}
 
-  // The flows of those of the listeners that have unanswered ones, by listener. How long a flow has
-  // been there is known from earlier calls only, so one call finds nothing: repeat it, every 10 to
-  // 30 s. Listeners that are not named are forgotten.
-  //
-  // The kernel leaves out answered flows by itself (since Linux 5.12; before, all are read, at
-  // about 1 µs each), unless there are unanswered ones. Errors are those of NetlinkSocket::dump,
-  // and leave things as they were.
-  Result<std::vector<FlowHealth>> look(const std::set<ListenerKey>& listeners);
+  Result<std::vector<FlowHealth>> look(const std::set<ListenerKey>& listeners) override;
 
   // Under a flood of flows that are never answered, so many of them are a sample that says enough.
   // An entry takes about 100 bytes.
