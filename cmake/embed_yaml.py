@@ -7,7 +7,8 @@ import yaml
 
 source, header, namespace, function, output = sys.argv[1:]
 with open(source, encoding="utf-8") as file:
-    text = json.dumps(yaml.safe_load(file), ensure_ascii=False, indent=1)
+    # No compiler must take a literal above 64 KiB, so no space is spent on looks.
+    text = json.dumps(yaml.safe_load(file), ensure_ascii=False, separators=(",", ":"))
 with open(output, "w", encoding="utf-8") as file:
     file.write(f'#include "{header}"\n\n'
                f"namespace {namespace} {{\n"

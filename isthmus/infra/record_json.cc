@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "isthmus/infra/api/instance_json.h"
+#include "isthmus/infra/api/timestamps.h"
 
 namespace isthmus::infra::record_json {
 namespace {

@@ -19,7 +19,4 @@ json::object to_json(const Instance& instance);
 // With the tolerance of decode_instance; what is wrong goes to the reader's Mistakes.
 Instance read_instance(JsonReader document);
 
-// What RFC 3339 calls date-time, of any offset; fractions beyond a nanosecond are cut off.
-std::optional<WallTime> parse_rfc3339(std::string_view text);
-
 }  // namespace isthmus::infra::api

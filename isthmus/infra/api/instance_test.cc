@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "isthmus/infra/api/instance_json.h"
+
 namespace isthmus::infra::api {
 namespace {
 
@@ -118,6 +120,15 @@ TEST(instance, list_without_what_is_required_is_lost) {
   EXPECT_EQ(
       decode_instance_list(R"({"kind":"Instance","metadata":{"revision":1},"items":[]})").outcome(),
       Outcome::lost);
+}
+
+TEST(instance, words_are_those_of_the_document) {
+  EXPECT_EQ(address_type_of("InternalIP"), AddressType::internal_ip);
+  EXPECT_EQ(power_of("running"), Power::running);
+  EXPECT_EQ(state_of("retired"), State::retired);
+  EXPECT_FALSE(address_type_of("internalip"));
+  EXPECT_FALSE(power_of("on"));
+  EXPECT_FALSE(state_of(""));
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ struct Condition {
 const Condition* find(const std::vector<Condition>& conditions, std::string_view type);
 
 // Puts the condition in the place of the one of its type, or adds it. The time of the last
-// transition stays where the status does.
+// transition stays where the status does; a new one is cut to the microsecond, which is what the
+// JSON form keeps.
 void set(std::vector<Condition>& conditions, Condition condition);
 
 }  // namespace isthmus::infra::api

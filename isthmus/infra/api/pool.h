@@ -42,6 +42,7 @@ struct Pool {
 struct PoolList {
   std::vector<Pool> items;  // Ordered by name.
   std::uint64_t revision = 0;
+  std::size_t not_understood = 0;
 
   friend bool operator==(const PoolList&, const PoolList&) = default;
 };
@@ -73,6 +74,7 @@ struct AddressList {
   std::vector<AllocatedAddress> items;  // Ordered by family and address.
   std::uint64_t revision = 0;
   std::string continue_token;
+  std::size_t not_understood = 0;
 
   friend bool operator==(const AddressList&, const AddressList&) = default;
 };

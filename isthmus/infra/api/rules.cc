@@ -89,6 +89,16 @@ std::optional<std::string> wrong_name(std::string_view text) {
                      kNameBytesMax);
 }
 
+std::optional<std::string> wrong_object_name(std::string_view text) {
+  if (text.size() <= kLabelBytesMax && is_word(text, is_lower_alphanumeric, "-")) {
+    return std::nullopt;
+  }
+  return fmt::format(
+      "expected a name: 1 to {} lower-case letters, digits and '-', beginning and ending with a "
+      "letter or digit",
+      kLabelBytesMax);
+}
+
 std::optional<std::string> wrong_label_key(std::string_view text) {
   std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) {
@@ -128,6 +138,15 @@ std::optional<std::string> wrong_ip(std::string_view text) {
   std::optional<std::string_view> kind = kind_of_nobody(*ip);
   if (!kind) return std::nullopt;
   return fmt::format("expected an IP address that one machine can have, not {}", *kind);
+}
+
+std::optional<std::string> wrong_reachable_ip(std::string_view text) {
+  std::optional<Ip> ip = parse_ip(text);
+  if (ip && ip->family == AF_INET6 &&
+      IN6_IS_ADDR_LINKLOCAL(reinterpret_cast<const in6_addr*>(ip->bytes.data()))) {
+    return "expected an IP address that one machine can have, not a link-local one";
+  }
+  return wrong_ip(text);
 }
 
 std::optional<std::string> canonical_ip(std::string_view text) {

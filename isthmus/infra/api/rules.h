@@ -1,5 +1,6 @@
-// What the texts of a machine may look like: one set of rules for the inventory file and the API,
-// so that nothing can be said in one that the other would refuse.
+// What the texts of a machine or another object may look like: one set of rules for the inventory
+// file, the configuration and the API, so that nothing can be said in one that another would
+// refuse.
 #pragma once
 
 #include <optional>
@@ -18,6 +19,7 @@ inline constexpr std::size_t kLabelsMax = 64;
 // quoting the text.
 std::optional<std::string> wrong_uid(std::string_view text);          // See openapi.yaml, Uid.
 std::optional<std::string> wrong_name(std::string_view text);         // DNS-1123 subdomain.
+std::optional<std::string> wrong_object_name(std::string_view text);  // DNS-1123 label.
 std::optional<std::string> wrong_label_key(std::string_view text);    // [DNS-1123 subdomain/]name
 std::optional<std::string> wrong_label_value(std::string_view text);  // Also type, region and zone.
 std::optional<std::string> wrong_system_uuid(std::string_view text);
@@ -27,7 +29,10 @@ std::optional<std::string> wrong_hostname(std::string_view text);  // RFC 1123, 
 // or broadcast address, and no IPv4 address written as IPv6.
 std::optional<std::string> wrong_ip(std::string_view text);
 
-// Such an address in the one form that compares (RFC 5952), or nothing where the text is none.
+// Likewise, and one that others can reach without saying by which link: no link-local IPv6 address.
+std::optional<std::string> wrong_reachable_ip(std::string_view text);
+
+// What wrong_ip finds right, in the one form that compares (RFC 5952), or nothing.
 std::optional<std::string> canonical_ip(std::string_view text);
 
 // In lower case, which is how uuids compare.

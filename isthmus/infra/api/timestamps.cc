@@ -1,4 +1,4 @@
-#include "isthmus/infra/api/instance_json.h"
+#include "isthmus/infra/api/timestamps.h"
 
 #include <charconv>
 #include <chrono>

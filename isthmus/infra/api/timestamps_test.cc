@@ -1,4 +1,4 @@
-#include "isthmus/infra/api/instance_json.h"
+#include "isthmus/infra/api/timestamps.h"
 
 #include <gtest/gtest.h>
 
@@ -28,15 +28,6 @@ TEST(rfc3339, everything_else_is_none) {
         "-026-11-29T12:00:00Z", "2026-11-29T12:00:00+24:00"}) {
     EXPECT_FALSE(parse_rfc3339(text)) << text;
   }
-}
-
-TEST(instance_json, words_are_those_of_the_document) {
-  EXPECT_EQ(address_type_of("InternalIP"), AddressType::internal_ip);
-  EXPECT_EQ(power_of("running"), Power::running);
-  EXPECT_EQ(state_of("retired"), State::retired);
-  EXPECT_FALSE(address_type_of("internalip"));
-  EXPECT_FALSE(power_of("on"));
-  EXPECT_FALSE(state_of(""));
 }
 
 }  // namespace
