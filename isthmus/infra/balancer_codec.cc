@@ -1,11 +1,11 @@
-// The records of a load balancer and its status (ledger_records.h) as JSON.
+#include "isthmus/infra/balancer_codec.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
 #include <utility>
 
 #include "isthmus/base/duration.h"
-#include "isthmus/infra/ledger_records.h"
 #include "isthmus/infra/record_json.h"
 
 namespace isthmus::infra {
@@ -52,7 +52,8 @@ std::optional<api::Target> target_of(std::string_view text) {
   if (end == std::string_view::npos) return std::nullopt;
   Result<IpAddress> address = parse_ip(text.substr(0, end));
   text.remove_prefix(end);
-  if (!address || !take(text, v6 ? "]:" : ":")) return std::nullopt;
+  if (!address || v6 != (address->family == IpFamily::v6)) return std::nullopt;
+  if (!take(text, v6 ? "]:" : ":")) return std::nullopt;
   std::optional<std::uint32_t> port = take_number(text, kPortMax);
   if (!port) return std::nullopt;
   api::Target target{.address = *address, .port = static_cast<std::uint16_t>(*port)};

@@ -1,11 +1,11 @@
-// What a PUT or a DELETE does to load balancers and target sets, decided without IO: plain
-// functions from what stands and what was said to what is to be written.
+// What a PUT or a DELETE does to a load balancer, decided without IO: plain functions from what
+// stands and what was said to what is to be written.
 //
 // The rules they keep: a spec that is equal after defaulting changes nothing, not even the
-// generation; what belongs to somebody else is not there; a target set that is used is not deleted;
-// a name that is put again while it leaves, or after, has its old addresses back while they cool
-// down; an orphan (allocator.h) is adopted by a PUT of its name, with its addresses and above its
-// generation, also where the store knows an older load balancer of the name.
+// generation; what belongs to somebody else is not there; a name that is put again while it leaves,
+// or after, has its old addresses back while they cool down; an orphan (allocator.h) is adopted by
+// a PUT of its name, with its addresses and above its generation, also where the store knows an
+// older load balancer of the name.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,6 @@ namespace isthmus::infra {
 // its status and address, so these are 40 MB.
 inline constexpr std::size_t kBalancersPerOwnerMax = 5000;
 
-// Likewise. A set of 100 targets takes 20 KB, so these are 20 MB; load balancers are meant to share
-// them.
-inline constexpr std::size_t kTargetSetsPerOwnerMax = 1000;
-
 // The decision about one load balancer: a problem, or the record that stands afterwards.
 struct BalancerPlan {
   std::optional<api::Problem> problem;
@@ -39,15 +35,6 @@ struct BalancerPlan {
   std::uint64_t generation_before = 0;   // 0: it did not stand.
   bool created = false;
   bool write = false;  // False: it stands already as it should.
-};
-
-struct TargetSetPlan {
-  std::optional<api::Problem> problem;
-  TargetSetRecord record;
-  std::vector<FieldChange> changes;     // Of a dry run only.
-  std::uint64_t generation_before = 0;  // 0: it did not stand.
-  bool created = false;
-  bool write = false;
 };
 
 // `uid` is the one it gets if it is new or revived. `kernel_generation` is the highest that the
@@ -65,18 +52,8 @@ BalancerPlan plan_delete(const LedgerSnapshot& snapshot, const ObjectName& name,
                          const Preconditions& preconditions, WallTime now,
                          std::uint64_t kernel_generation);
 
-// Problems: revision-conflict, quota-exceeded.
-TargetSetPlan plan_put(const LedgerSnapshot& snapshot, const api::TargetSet& said,
-                       const Preconditions& preconditions, const std::string& uid);
-
-// Problems: target-set-not-found (404), target-set-in-use (409) naming the users,
-// deletion-protected (409), revision-conflict.
-TargetSetPlan plan_delete_target_set(const LedgerSnapshot& snapshot, const ObjectName& name,
-                                     const Preconditions& preconditions, WallTime now);
-
 // What the plan would change, as the API shows it. `before` is what stands, nullptr where nothing
 // does.
 std::vector<FieldChange> changes_of(const BalancerRecord* before, const BalancerRecord& after);
-std::vector<FieldChange> changes_of(const TargetSetRecord* before, const TargetSetRecord& after);
 
 }  // namespace isthmus::infra

@@ -97,21 +97,17 @@ std::string key_of(std::string_view prefix, const ObjectName& name);
 std::string pool_key(std::string_view name);
 std::string address_key(const IpAddress& address);
 
-// The values under the keys; the revision is the store's to say. Health of single targets is not
-// kept: it is asked of whoever checks.
-std::string encode(const BalancerRecord& record);
+// The values under the keys; the revision is the store's to say. Those of load balancers and their
+// statuses are in balancer_codec.h.
 std::string encode(const TargetSetRecord& record);
 std::string encode(const PoolRecord& record);
 std::string encode(const AddressRecord& record);
-std::string encode(const StatusRecord& record);
 
 // lost: not what encode writes, which is damage, or what a newer version of this program wrote. It
 // is refused rather than passed over, because the next write would drop what is not understood.
-Result<BalancerRecord> decode_balancer_record(std::string_view value, Revision revision);
 Result<TargetSetRecord> decode_target_set_record(std::string_view value, Revision revision);
 Result<PoolRecord> decode_pool_record(std::string_view value, Revision revision);
 Result<AddressRecord> decode_address_record(std::string_view value, Revision revision);
-Result<StatusRecord> decode_status_record(std::string_view value, Revision revision);
 
 // Everything at one revision of the store, tombstones and removed pools too.
 struct LedgerSnapshot {

@@ -1,10 +1,9 @@
-// The part of balancer_plan.h that is about target sets.
+#include "isthmus/infra/target_set_plan.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
-
-#include "isthmus/infra/balancer_plan.h"
 
 namespace isthmus::infra {
 namespace {

@@ -1,0 +1,297 @@
+#include "isthmus/infra/ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "isthmus/infra/balancer_codec.h"
+#include "isthmus/infra/ledger_upkeep.h"
+
+namespace isthmus::infra {
+namespace {
+
+constexpr Duration kRetryAfter = std::chrono::seconds(1);
+
+std::unexpected<Error> too_busy() {
+  return fail(Outcome::busy, "the load balancers are changed all the time", kRetryAfter);
+}
+
+std::vector<Write> writes_of(const BalancerPlan& plan) {
+  const api::Metadata& metadata = plan.record.metadata;
+  std::vector<Write> writes{
+      {key_of(kBalancerPrefix, {metadata.owner, metadata.name}), encode(plan.record)}};
+  for (const AddressRecord& record : plan.addresses) {
+    writes.push_back({address_key(record.address), encode(record)});
+  }
+  return writes;
+}
+
+std::vector<Write> writes_of(const TargetSetPlan& plan) {
+  const api::Metadata& metadata = plan.record.set.metadata;
+  return {{key_of(kTargetSetPrefix, {metadata.owner, metadata.name}), encode(plan.record)}};
+}
+
+void set_revision(BalancerPlan& plan, Revision revision) {
+  plan.record.metadata.revision = revision;
+  for (AddressRecord& record : plan.addresses) record.revision = revision;
+}
+
+void set_revision(TargetSetPlan& plan, Revision revision) {
+  plan.record.set.metadata.revision = revision;
+}
+
+const BalancerRecord* standing(const LedgerSnapshot& snapshot, const BalancerPlan& plan) {
+  return snapshot.balancer({plan.record.metadata.owner, plan.record.metadata.name});
+}
+
+const TargetSetRecord* standing(const LedgerSnapshot& snapshot, const TargetSetPlan& plan) {
+  const api::Metadata& metadata = plan.record.set.metadata;
+  return snapshot.target_set({metadata.owner, metadata.name});
+}
+
+std::optional<api::Problem> size_failure(const std::vector<Write>& writes) {
+  for (const Write& write : writes) {
+    if (!write.value || write.value->size() <= kValueBytesMax) continue;
+    api::Problem problem = api::make_problem(api::problem::invalid_spec,
+                                             "all of it together is more than can be kept");
+    problem.errors = {{"/spec", fmt::format("it takes {} KiB in the store, and {} KiB is the most; "
+                                            "say fewer targets",
+                                            write.value->size() / 1024, kValueBytesMax / 1024)}};
+    return problem;
+  }
+  return std::nullopt;
+}
+
+// Takes at most so many from the front.
+template <class Element>
+std::vector<Element> take_front(std::span<Element>& all, std::size_t count_max) {
+  std::span<Element> some = all.first(std::min(all.size(), count_max));
+  all = all.subspan(some.size());
+  return {std::make_move_iterator(some.begin()), std::make_move_iterator(some.end())};
+}
+
+}  // namespace
+
+Ledger::Ledger(Store& store, const Clock& clock, Random& random, std::string host)
+    : clock_(clock),
+      random_(random),
+      host_(std::move(host)),
+      memory_(store),
+      writer_(store, clock, kLedgerLock),
+      kernel_was_seen_(host_.empty()) {}
+
+Task<Result<Ledger::Snapshot>> Ledger::latest() { return memory_.latest(); }
+
+Task<Result<Ledger::Snapshot>> Ledger::at(Revision revision) { return memory_.at(revision); }
+
+Circumstances Ledger::circumstances(const Pools* pools_allowed) const {
+  return {.now = clock_.wall_now(),
+          .host = host_,
+          .orphans = orphans_,
+          .pools_allowed = pools_allowed,
+          .unusable = &unusable_};
+}
+
+std::uint64_t Ledger::kernel_generation(const ObjectName& name) const {
+  auto found = kernel_generations_.find(name);
+  return found == kernel_generations_.end() ? 0 : found->second;
+}
+
+Result<> Ledger::check_kernel_was_seen() const {
+  if (kernel_was_seen_) return {};
+  return fail(Outcome::busy, "what the kernel holds was not looked at yet", kRetryAfter);
+}
+
+template <class Plan>
+Task<Result<Plan>> Ledger::decide(std::function<Plan(const LedgerSnapshot&)> planner,
+                                  bool dry_run) {
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    Snapshot snapshot = CO_TRY(co_await latest());
+    Plan plan = planner(*snapshot);
+    if (plan.problem || !plan.write) co_return plan;
+    std::vector<Write> writes = writes_of(plan);
+    plan.problem = size_failure(writes);
+    if (plan.problem) co_return plan;
+    if (dry_run) {
+      plan.changes = changes_of(standing(*snapshot, plan), plan.record);
+      co_return plan;
+    }
+    Result<Revision> written = co_await writer_.commit(snapshot->lock, std::move(writes));
+    if (written) {
+      set_revision(plan, *written);
+      changed_.set();
+      co_return plan;
+    }
+    if (written.outcome() != Outcome::conflict) co_return std::unexpected(written.error());
+  }
+  co_return too_busy();
+}
+
+Task<Result<BalancerPlan>> Ledger::put(api::LoadBalancer said, Preconditions preconditions,
+                                       const Pools* pools_allowed, bool dry_run) {
+  CO_TRY(check_kernel_was_seen());
+  const ObjectName name{said.metadata.owner, said.metadata.name};
+  std::function<BalancerPlan(const LedgerSnapshot&)> planner =
+      [this, said = std::move(said), preconditions, pools_allowed, name,
+       uid = random_.uuid()](const LedgerSnapshot& snapshot) {
+        return plan_put(snapshot, said, preconditions, circumstances(pools_allowed), uid,
+                        kernel_generation(name));
+      };
+  Result<BalancerPlan> plan = co_await decide(std::move(planner), dry_run);
+  if (plan && !plan->problem && plan->write && !dry_run) {
+    // It was adopted.
+    orphans_.erase(name);
+    abandoned_.erase(name);
+  }
+  co_return plan;
+}
+
+Task<Result<BalancerPlan>> Ledger::remove(ObjectName name, Preconditions preconditions,
+                                          bool dry_run) {
+  CO_TRY(check_kernel_was_seen());
+  std::function<BalancerPlan(const LedgerSnapshot&)> planner =
+      [this, name = std::move(name), preconditions](const LedgerSnapshot& snapshot) {
+        return plan_delete(snapshot, name, preconditions, clock_.wall_now(),
+                           kernel_generation(name));
+      };
+  Result<BalancerPlan> plan = co_await decide(std::move(planner), dry_run);
+  co_return plan;
+}
+
+Task<Result<TargetSetPlan>> Ledger::put(api::TargetSet said, Preconditions preconditions,
+                                        bool dry_run) {
+  std::function<TargetSetPlan(const LedgerSnapshot&)> planner =
+      [said = std::move(said), preconditions, uid = random_.uuid()](
+          const LedgerSnapshot& snapshot) { return plan_put(snapshot, said, preconditions, uid); };
+  Result<TargetSetPlan> plan = co_await decide(std::move(planner), dry_run);
+  co_return plan;
+}
+
+Task<Result<TargetSetPlan>> Ledger::remove_target_set(ObjectName name, Preconditions preconditions,
+                                                      bool dry_run) {
+  std::function<TargetSetPlan(const LedgerSnapshot&)> planner =
+      [this, name = std::move(name), preconditions](const LedgerSnapshot& snapshot) {
+        return plan_delete_target_set(snapshot, name, preconditions, clock_.wall_now());
+      };
+  Result<TargetSetPlan> plan = co_await decide(std::move(planner), dry_run);
+  co_return plan;
+}
+
+Task<Result<std::vector<std::string>>> Ledger::load_pools(std::vector<api::Pool> pools) {
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    Snapshot snapshot = CO_TRY(co_await latest());
+    Mistakes mistakes;
+    std::vector<PoolRecord> records = plan_pools(*snapshot, pools, mistakes);
+    CO_TRY(mistakes.result());
+    std::vector<std::string> names;
+    std::vector<Write> writes;
+    for (const PoolRecord& record : records) {
+      names.push_back(record.pool.name);
+      writes.push_back({pool_key(record.pool.name), encode(record)});
+    }
+    if (writes.empty()) co_return names;
+    Result<Revision> written = co_await writer_.commit(snapshot->lock, std::move(writes));
+    if (written) {
+      changed_.set();
+      co_return names;
+    }
+    if (written.outcome() != Outcome::conflict) co_return std::unexpected(written.error());
+  }
+  co_return too_busy();
+}
+
+// Writes what the planner says, as long as it says something.
+Task<Result<>> Ledger::change(std::function<std::vector<Write>(const LedgerSnapshot&)> planner) {
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    Snapshot snapshot = CO_TRY(co_await latest());
+    std::vector<Write> writes = planner(*snapshot);
+    if (writes.empty()) co_return Result<>{};
+    Result<Revision> written = co_await writer_.commit(snapshot->lock, std::move(writes));
+    if (written) co_return Result<>{};
+    if (written.outcome() != Outcome::conflict) co_return std::unexpected(written.error());
+  }
+  co_return too_busy();
+}
+
+Task<Result<>> Ledger::finalize(std::vector<ObjectName> names) {
+  std::span<ObjectName> left = names;
+  while (!left.empty()) {
+    std::function<std::vector<Write>(const LedgerSnapshot&)> planner =
+        [this, some = take_front(left, kFinalizedPerCommit)](const LedgerSnapshot& snapshot) {
+          return plan_finalize(snapshot, some, circumstances());
+        };
+    CO_TRY(co_await change(std::move(planner)));
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> Ledger::forget() {
+  bool more = true;
+  while (more) {
+    std::function<std::vector<Write>(const LedgerSnapshot&)> planner =
+        [this, &more](const LedgerSnapshot& snapshot) {
+          std::vector<Write> writes = plan_forget(snapshot, clock_.wall_now());
+          more = writes.size() > kForgottenPerCommit;
+          if (more) writes.resize(kForgottenPerCommit);
+          return writes;
+        };
+    CO_TRY(co_await change(std::move(planner)));
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> Ledger::report(std::vector<FoundStatus> statuses) {
+  std::span<FoundStatus> left = statuses;
+  while (!left.empty()) {
+    CO_TRY(co_await report_some(take_front(left, kStatusesPerCommit)));
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> Ledger::report_some(std::vector<FoundStatus> statuses) {
+  // Health of single targets is not kept, so it makes no difference either.
+  for (FoundStatus& found : statuses) found.status.target_health.clear();
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    Snapshot snapshot = CO_TRY(co_await latest());
+    std::vector<Write> writes;
+    // So that the status of one that is deleted meanwhile is not written after it went.
+    std::vector<Condition> conditions;
+    for (const FoundStatus& found : statuses) {
+      const BalancerRecord* record = snapshot->balancer(found.name);
+      const StatusRecord* status = snapshot->status(found.name);
+      const bool stands = status != nullptr && status->status == found.status;
+      if (record == nullptr || stands) continue;
+      writes.push_back({key_of(kStatusPrefix, found.name), encode(StatusRecord{found.status})});
+      conditions.push_back({key_of(kBalancerPrefix, found.name), record->metadata.revision});
+    }
+    if (writes.empty()) co_return Result<>{};
+    Result<Revision> written = co_await writer_.commit(std::move(conditions), std::move(writes));
+    if (written) co_return Result<>{};
+    if (written.outcome() != Outcome::conflict) co_return std::unexpected(written.error());
+  }
+  co_return too_busy();
+}
+
+void Ledger::found_in_kernel(Orphans orphans, std::map<ObjectName, std::uint64_t> generations) {
+  kernel_was_seen_ = true;
+  orphans_ = std::move(orphans);
+  std::erase_if(abandoned_, [this](const ObjectName& name) { return !orphans_.contains(name); });
+  for (const auto& [name, generation] : generations) {
+    std::uint64_t& highest = kernel_generations_[name];
+    highest = std::max(highest, generation);
+  }
+}
+
+Result<> Ledger::abandon(const ObjectName& name) {
+  if (!orphans_.contains(name)) {
+    return fail(Outcome::absent, fmt::format("there is no orphan {}", to_string(name)));
+  }
+  abandoned_.insert(name);
+  changed_.set();
+  return {};
+}
+
+}  // namespace isthmus::infra

@@ -1,0 +1,37 @@
+// What is written to the ledger besides PUT and DELETE, decided without IO: the end of load
+// balancers that leave, what has lost its meaning, and the pools of the configuration.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "isthmus/base/mistakes.h"
+#include "isthmus/infra/allocator.h"
+#include "isthmus/infra/ledger_records.h"
+
+namespace isthmus::infra {
+
+// How long a tombstone tells that something was deleted. Whoever watches is told by the history of
+// the store, which is shorter; this is for people who look.
+inline constexpr Duration kTombstoneAge = std::chrono::hours(24);
+
+// Older ones go before their time: at 4 KB each these are 40 MB.
+inline constexpr std::size_t kTombstonesMax = 10'000;
+
+// Those of the names that are leaving become tombstones, their addresses are released and their
+// statuses go. Each key is written once.
+std::vector<Write> plan_finalize(const LedgerSnapshot& snapshot, std::span<const ObjectName> names,
+                                 const Circumstances& circumstances);
+
+// Deletions of what has lost its meaning: addresses that have cooled down, tombstones that are too
+// old or too many, statuses without a load balancer.
+std::vector<Write> plan_forget(const LedgerSnapshot& snapshot, WallTime now);
+
+// The records to write so that the pools are as said. Mistakes, with which nothing of the answer
+// may be used: a name twice, ranges that overlap, and a pool or range that would go while it still
+// holds addresses.
+std::vector<PoolRecord> plan_pools(const LedgerSnapshot& snapshot,
+                                   const std::vector<api::Pool>& pools, Mistakes& mistakes);
+
+}  // namespace isthmus::infra

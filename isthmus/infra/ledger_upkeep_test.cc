@@ -1,0 +1,163 @@
+#include "isthmus/infra/ledger_upkeep.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "isthmus/infra/ledger_testing.h"
+
+namespace isthmus::infra {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ledger_upkeep : public testing::Test {
+ protected:
+  ledger_upkeep() { ledger.add_pool("public", {"192.0.2.0/28"}); }
+
+  std::string put(const ObjectName& name, std::string sharing_key = "", std::uint16_t port = 80) {
+    api::LoadBalancerSpec spec = balancer_spec({port});
+    spec.sharing_key = std::move(sharing_key);
+    return ledger.put(name, spec);
+  }
+  std::vector<Write> finalize(const std::vector<ObjectName>& names) {
+    return plan_finalize(ledger.snapshot, names, ledger.circumstances());
+  }
+  std::vector<std::string> forgotten() {
+    std::vector<std::string> keys;
+    for (const Write& write : plan_forget(ledger.snapshot, ledger.now)) {
+      EXPECT_FALSE(write.value) << write.key;
+      keys.push_back(write.key);
+    }
+    return keys;
+  }
+  void add_status(const ObjectName& name) {
+    ledger.snapshot.statuses[name] = std::make_shared<const StatusRecord>();
+  }
+  std::vector<std::string> load(const std::vector<api::Pool>& pools) {
+    mistakes = {};
+    std::vector<std::string> names;
+    for (const PoolRecord& record : plan_pools(ledger.snapshot, pools, mistakes)) {
+      names.push_back((record.removed ? "-" : "+") + record.pool.name);
+    }
+    return names;
+  }
+
+  TestLedger ledger;
+  Mistakes mistakes;
+};
+
+TEST_F(ledger_upkeep, what_leaves_becomes_a_tombstone_and_lets_its_address_go) {
+  put(kWeb);
+  ledger.leave(kWeb);
+  add_status(kWeb);
+  std::vector<Write> writes = finalize({kWeb});
+  ASSERT_EQ(writes.size(), 3u);
+  EXPECT_EQ(writes[0].key, "addresses/192.0.2.0");
+  AddressRecord address = decode_address_record(*writes[0].value, 1).value();
+  EXPECT_TRUE(address.is_cooling(ledger.now));
+  EXPECT_EQ(address.last_holder, "web");
+  EXPECT_EQ(writes[1].key, "loadbalancer-status/prod/web");
+  EXPECT_FALSE(writes[1].value);
+  EXPECT_EQ(writes[2].key, "loadbalancers/prod/web");
+}
+
+TEST_F(ledger_upkeep, what_does_not_leave_is_not_finalized) {
+  put(kWeb);
+  EXPECT_TRUE(finalize({kWeb, {"prod", "unknown"}}).empty());
+  ledger.remove(kWeb);
+  EXPECT_TRUE(finalize({kWeb}).empty());
+}
+
+TEST_F(ledger_upkeep, two_that_share_an_address_may_leave_as_one) {
+  const ObjectName other{"prod", "api"};
+  EXPECT_EQ(put(kWeb, "edge", 80), "192.0.2.0");
+  EXPECT_EQ(put(other, "edge", 81), "192.0.2.0");
+  ledger.leave(kWeb);
+  ledger.leave(other);
+  std::vector<Write> writes = finalize({kWeb, other});
+  auto address = std::ranges::find(writes, "addresses/192.0.2.0", &Write::key);
+  ASSERT_NE(address, writes.end());
+  EXPECT_EQ(std::ranges::count(writes, "addresses/192.0.2.0", &Write::key), 1);
+  EXPECT_TRUE(decode_address_record(*address->value, 1).value().holders.empty());
+}
+
+TEST_F(ledger_upkeep, an_address_is_forgotten_when_it_has_cooled_down) {
+  put(kWeb);
+  put({"prod", "stays"});
+  ledger.remove(kWeb);
+  ledger.now += 5min - 1s;
+  EXPECT_TRUE(forgotten().empty());
+  ledger.now += 1s;
+  EXPECT_EQ(forgotten(), std::vector<std::string>{"addresses/192.0.2.0"});
+}
+
+TEST_F(ledger_upkeep, tombstones_and_lost_statuses_are_forgotten) {
+  put(kWeb);
+  ledger.remove(kWeb);
+  ledger.forget();
+  TargetSetRecord set{.set = a_set({"prod", "nodes"}), .deleted_at = ledger.now};
+  ledger.snapshot.target_sets[{"prod", "nodes"}] = std::make_shared<const TargetSetRecord>(set);
+  put({"prod", "stays"});
+  add_status(kWeb);
+  add_status({"prod", "stays"});
+  ledger.now += kTombstoneAge - 1s;
+  ledger.forget();
+  EXPECT_EQ(forgotten(), std::vector<std::string>{"loadbalancer-status/prod/web"});
+  ledger.now += 1s;
+  EXPECT_EQ(forgotten(),
+            (std::vector<std::string>{"loadbalancers/prod/web", "targetsets/prod/nodes",
+                                      "loadbalancer-status/prod/web"}));
+}
+
+TEST_F(ledger_upkeep, too_many_tombstones_go_before_their_time_the_oldest_first) {
+  for (std::size_t i = 0; i < kTombstonesMax + 2; ++i) {
+    TargetSetRecord set{.set = a_set({"prod", "nodes"}),
+                        .deleted_at = ledger.now - Duration(static_cast<std::int64_t>(i))};
+    ledger.snapshot.target_sets[{"prod", std::to_string(i)}] =
+        std::make_shared<const TargetSetRecord>(set);
+  }
+  EXPECT_EQ(forgotten(),
+            (std::vector<std::string>{"targetsets/prod/10001", "targetsets/prod/10000"}));
+}
+
+TEST_F(ledger_upkeep, pools_that_differ_are_written) {
+  ledger.snapshot = {};
+  EXPECT_EQ(load({a_pool("a", {"192.0.2.0/28"}), a_pool("b", {"2001:db8::/120"})}),
+            (std::vector<std::string>{"+a", "+b"}));
+  ledger.add_pool("a", {"192.0.2.0/28"});
+  ledger.add_pool("b", {"2001:db8::/120"});
+  EXPECT_TRUE(load({a_pool("b", {"2001:db8::/120"}), a_pool("a", {"192.0.2.0/28"})}).empty());
+  EXPECT_EQ(load({a_pool("a", {"192.0.2.0/29"})}), (std::vector<std::string>{"+a", "-b"}));
+  EXPECT_TRUE(mistakes.empty());
+}
+
+TEST_F(ledger_upkeep, ranges_that_overlap_and_doubled_names_are_refused) {
+  load({a_pool("public", {"192.0.2.0/24", "198.51.100.0/24"}),
+        a_pool("other", {"192.0.2.128/25", "203.0.113.0/24"}),
+        a_pool("other", {"203.0.113.0/24"})});
+  EXPECT_EQ(mistakes.text(),
+            "pool other: is there twice\n"
+            "pool other: 192.0.2.128/25 overlaps 192.0.2.0/24 of pool public\n"
+            "pool other: 203.0.113.0/24 overlaps 203.0.113.0/24 of pool other");
+}
+
+TEST_F(ledger_upkeep, a_range_that_holds_addresses_does_not_go) {
+  for (std::string_view name : {"a", "b", "c", "d"}) put({"prod", std::string(name)});
+  load({a_pool("public", {"192.0.2.1/32"})});
+  EXPECT_EQ(mistakes.text(),
+            "pool public: its ranges no longer contain what is still held: 192.0.2.0 (prod/a), "
+            "192.0.2.2 (prod/c), 192.0.2.3 (prod/d); delete the load balancers first");
+  load({});
+  EXPECT_NE(mistakes.text().find("and 1 more"), std::string::npos) << mistakes.text();
+}
+
+TEST_F(ledger_upkeep, a_range_whose_addresses_cool_down_may_go) {
+  put(kWeb);
+  ledger.remove(kWeb);
+  EXPECT_EQ(load({}), std::vector<std::string>{"-public"});
+  EXPECT_TRUE(mistakes.empty());
+}
+
+}  // namespace
+}  // namespace isthmus::infra
