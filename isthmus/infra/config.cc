@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -64,20 +65,147 @@ void read_store(YamlReader& file, Config& config) {
 void read_host(YamlReader& file, Config& config) {
   std::optional<YamlReader> host = file.optional("host");
   if (!host) return;
+  HostConfig read;
   YamlReader name = host->required("name");
-  HostConfig read{.name = name.text(), .driver = HostConfig::Driver::nft};
+  read.name = name.text();
   auto mistake = read.name.empty() ? std::nullopt : api::wrong_name(read.name);
   if (mistake) name.refuse(*mistake);
   if (host->required("driver").choice({"nft", "announce"}) == "announce") {
     read.driver = HostConfig::Driver::announce;
   }
+  if (std::optional<YamlReader> probe = host->optional("probe")) {
+    read.probe = probe->duration();
+    if (read.probe < kProbeMin || read.probe > kProbeMax) {
+      probe->refuse("expected a time from 10ms to 10s");
+    }
+  }
   host->no_other_keys();
   config.host = std::move(read);
 }
 
-void refuse_later(YamlReader& map, std::string_view key) {
-  std::optional<YamlReader> later = map.optional(key);
-  if (later) later->refuse_plainly("is not offered by this version; take it out");
+// What nobody can be given: "this network", loopback, link-local, multicast and reserved addresses
+// of IPv4 (RFC 6890); of IPv6 what is unspecified, loopback, mapped or translated, link-local
+// and multicast.
+Result<> check_range(const IpPrefix& range) {
+  constexpr std::array<std::string_view, 7> kReserved = {
+      "0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3", "::/8", "fe80::/10", "ff00::/8"};
+  for (std::string_view text : kReserved) {
+    const IpPrefix reserved = TRY(parse_prefix(text));
+    if (!reserved.contains(range) && !range.contains(reserved)) continue;
+    return fail(Outcome::invalid, fmt::format("{} holds addresses of {}, which can be nobody's",
+                                              to_string(range), text));
+  }
+  return {};
+}
+
+struct RangeInFile {
+  IpPrefix range;
+  std::string pool;
+  YamlReader reader;
+};
+
+void read_ranges(YamlReader& pool, api::Pool& read, std::vector<RangeInFile>& ranges) {
+  YamlReader list = pool.required("ranges");
+  std::vector<YamlReader> elements = list.elements(kRangesMax);
+  if (elements.empty() && !list.missing()) list.refuse_plainly("expected at least one range");
+  for (YamlReader& element : elements) {
+    const std::string text = element.text();
+    if (text.empty()) continue;
+    Result<IpPrefix> range = parse_prefix(text);
+    if (!range) {
+      bool is_mapped = text.starts_with("::ffff:");
+      element.refuse_plainly(is_mapped ? "IPv4 addresses are written as such, not mapped to IPv6"
+                                       : range.error().message);
+      continue;
+    }
+    if (Result<> good = check_range(*range); !good) element.refuse_plainly(good.error().message);
+    read.ranges.push_back(*range);
+    ranges.push_back({*range, read.name, element});
+  }
+}
+
+// Prefixes are nested or apart, so in the order of their first addresses, wider ones first, one
+// that overlaps any before it lies in the last that lay in none.
+void refuse_overlaps(std::vector<RangeInFile> ranges) {
+  std::ranges::sort(ranges, {}, &RangeInFile::range);
+  RangeInFile* outer = nullptr;
+  for (RangeInFile& range : ranges) {
+    if (outer == nullptr || !outer->range.contains(range.range)) {
+      outer = &range;
+      continue;
+    }
+    bool is_later = range.reader.line() >= outer->reader.line();
+    RangeInFile& later = is_later ? range : *outer;
+    const RangeInFile& earlier = is_later ? *outer : range;
+    later.reader.refuse(fmt::format("overlaps {} of pool {} in line {}", to_string(earlier.range),
+                                    earlier.pool, earlier.reader.line()));
+  }
+}
+
+// As the kernel has it (IFNAMSIZ, dev_valid_name).
+bool is_interface_name(std::string_view text) {
+  bool visible = std::ranges::all_of(
+      text, [](char c) { return c > ' ' && c < '\x7f' && c != '/' && c != ':'; });
+  return visible && text.size() <= 15 && text != "." && text != "..";
+}
+
+api::Pool read_pool(YamlReader& element, std::vector<RangeInFile>& ranges) {
+  api::Pool pool;
+  YamlReader name = element.required("name");
+  pool.name = name.text();
+  auto mistake = pool.name.empty() ? std::nullopt : api::wrong_name(pool.name);
+  if (mistake) name.refuse(*mistake);
+  read_ranges(element, pool, ranges);
+  if (std::optional<YamlReader> interface = element.optional("interface")) {
+    pool.interface = interface->text();
+    if (!is_interface_name(pool.interface)) interface->refuse("expected the name of an interface");
+  }
+  if (std::optional<YamlReader> cool_down = element.optional("coolDown")) {
+    pool.cool_down = cool_down->duration();
+    if (pool.cool_down == Duration::zero() || pool.cool_down > kCoolDownMax) {
+      cool_down->refuse("expected a time above 0s and up to 24h");
+    }
+  }
+  if (std::optional<YamlReader> assign = element.optional("autoAssign")) {
+    pool.auto_assign = assign->boolean();
+  }
+  std::optional<YamlReader> source = element.optional("sourceAddress");
+  if (source && source->choice({"masquerade", "keep"}) == "keep") {
+    pool.source_address = api::SourceAddress::keep;
+  }
+  element.no_other_keys();
+  return pool;
+}
+
+void read_pools(YamlReader& file, Config& config) {
+  std::optional<YamlReader> pools = file.optional("pools");
+  if (!pools) return;
+  std::set<std::string> names;
+  std::vector<RangeInFile> ranges;
+  for (YamlReader& element : pools->elements(kPoolsMax)) {
+    api::Pool pool = read_pool(element, ranges);
+    if (!pool.name.empty() && !names.insert(pool.name).second) {
+      element.required("name").refuse("is already the name of another pool");
+    }
+    config.pools.push_back(std::move(pool));
+  }
+  refuse_overlaps(std::move(ranges));
+  if (!config.host && !config.pools.empty()) {
+    file.required("host", "it is what holds the addresses of the pools");
+  }
+}
+
+PoolNames read_pool_names(YamlReader& list, const Config& config) {
+  PoolNames names;
+  for (YamlReader& element : list.elements(kPoolsMax)) {
+    const std::string name = element.text();
+    if (name.empty()) continue;
+    if (std::ranges::find(config.pools, name, &api::Pool::name) == config.pools.end()) {
+      element.refuse("is not the name of a pool");
+    }
+    if (!names.insert(name).second) element.refuse("is given twice");
+  }
+  return names;
 }
 
 void read_owners(YamlReader& file, Config& config) {
@@ -91,7 +219,7 @@ void read_owners(YamlReader& file, Config& config) {
       YamlReader name = element.required("name");
       YamlReader token = element.required("tokenFile");
       OwnerConfig owner{name.text(), token.text()};
-      refuse_later(element, "pools");
+      if (auto pools = element.optional("pools")) owner.pools = read_pool_names(*pools, config);
       element.no_other_keys();
       if (owner.name.empty() || owner.token_file.empty()) continue;
       if (auto mistake = api::wrong_name(owner.name)) name.refuse(*mistake);
@@ -119,9 +247,9 @@ Config parse_config(std::string_view text, std::string_view file, Mistakes& mist
     read_tls(reader, config);
     read_store(reader, config);
     if (auto inventory = reader.optional("inventory")) config.inventory = inventory->text();
-    read_owners(reader, config);
     read_host(reader, config);
-    refuse_later(reader, "pools");
+    read_pools(reader, config);
+    read_owners(reader, config);
     reader.no_other_keys();
   }
   found.add_to(mistakes, file);
@@ -136,7 +264,8 @@ Config default_config(const std::string& folder) {
       .inventory = folder + "/inventory.yaml",
       .admin_token_file = {},
       .owners = {},
-      .host = std::nullopt};
+      .host = std::nullopt,
+      .pools = {}};
 }
 
 }  // namespace isthmus::infra

@@ -97,11 +97,100 @@ TEST(config, owners_can_be_told_apart) {
   EXPECT_EQ(mistakes_with("owners: [{name: A_b, tokenFile: /t}, {name: b}]\n").size(), 2u);
 }
 
-TEST(config, what_comes_later_is_refused_by_name) {
-  Lines mistakes = mistakes_with(
-      "owners: [{name: a, tokenFile: /t, pools: [public]}]\npools: [{name: public}]\n");
-  ASSERT_EQ(mistakes.size(), 2u);
-  EXPECT_EQ(mistakes[1], "infra.yaml: line 4: pools: is not offered by this version; take it out");
+constexpr std::string_view kHost = "host: {name: lb1, driver: nft}\n";
+
+Lines mistakes_of_pools(std::string_view pools) {
+  return mistakes_with(std::string(kHost) + "pools:\n" + std::string(pools));
+}
+
+TEST(config, pools_say_everything_or_little) {
+  Mistakes mistakes;
+  Config config = parse_config(std::string(kLeast) + R"(
+host: {name: lb1, driver: nft, probe: 50ms}
+owners: [{name: prod, tokenFile: /p, pools: [public]}, {name: test, tokenFile: /t}]
+pools:
+- {name: public, ranges: [192.0.2.0/28, 2001:db8::/120], interface: eth0.7, coolDown: 1h,
+   autoAssign: false, sourceAddress: keep}
+- {name: office, ranges: [10.1.0.0/16]}
+)",
+                               "infra.yaml", mistakes);
+  ASSERT_EQ(mistakes.list(), Lines{});
+  EXPECT_EQ(config.host->probe, std::chrono::milliseconds(50));
+  EXPECT_EQ(config.owners[0].pools, (PoolNames{"public"}));
+  EXPECT_EQ(config.owners[1].pools, std::nullopt);
+  ASSERT_EQ(config.pools.size(), 2u);
+  const api::Pool& pool = config.pools[0];
+  EXPECT_EQ(to_string(pool.ranges.at(1)), "2001:db8::/120");
+  EXPECT_EQ(pool.interface, "eth0.7");
+  EXPECT_EQ(pool.cool_down, std::chrono::hours(1));
+  EXPECT_FALSE(pool.auto_assign);
+  EXPECT_EQ(pool.source_address, api::SourceAddress::keep);
+  api::Pool office;
+  office.name = "office";
+  office.ranges = {parse_prefix("10.1.0.0/16").value()};
+  EXPECT_EQ(config.pools[1], office);
+}
+
+TEST(config, every_mistake_of_a_pool_is_named_by_line) {
+  EXPECT_EQ(
+      mistakes_of_pools("- {name: A_b, ranges: []}\n"
+                        "- {name: b, ranges: [192.0.2.1/28, 192.0.2.0/33, 192.0.2.0]}\n"
+                        "- {name: c, ranges: [\"::ffff:192.0.2.0/120\", 10.0.0.0/8]}\n"
+                        "- {name: c, ranges: [10.1.0.0/16], coolDown: 0s}\n"
+                        "- {name: d, ranges: [172.16.0.0/16], coolDown: 25h, interface: a/b}\n"
+                        "- {name: e, autoAssign: perhaps, sourceAddress: mine, colour: red}\n"),
+      (Lines{
+          "infra.yaml: line 5: pools[0].name: expected a lower-case DNS name of at most 253 "
+          "characters, as Nodes have, found \"A_b\"",
+          "infra.yaml: line 5: pools[0].ranges: expected at least one range",
+          "infra.yaml: line 6: pools[1].ranges[0]: \"192.0.2.1/28\" has bits set behind its prefix",
+          "infra.yaml: line 6: pools[1].ranges[1]: \"192.0.2.0/33\" is not a prefix like "
+          "192.0.2.0/24",
+          "infra.yaml: line 6: pools[1].ranges[2]: \"192.0.2.0\" is not a prefix like 192.0.2.0/24",
+          "infra.yaml: line 7: pools[2].ranges[0]: IPv4 addresses are written as such, not mapped "
+          "to IPv6",
+          "infra.yaml: line 8: pools[3].coolDown: expected a time above 0s and up to 24h, found "
+          "\"0s\"",
+          "infra.yaml: line 8: pools[3].name: is already the name of another pool, found \"c\"",
+          "infra.yaml: line 8: pools[3].ranges[0]: overlaps 10.0.0.0/8 of pool c in line 7, found "
+          "\"10.1.0.0/16\"",
+          "infra.yaml: line 9: pools[4].interface: expected the name of an interface, found "
+          "\"a/b\"",
+          "infra.yaml: line 9: pools[4].coolDown: expected a time above 0s and up to 24h, found "
+          "\"25h\"",
+          "infra.yaml: line 10: pools[5].ranges is required",
+          "infra.yaml: line 10: pools[5].autoAssign: expected true or false, found \"perhaps\"",
+          "infra.yaml: line 10: pools[5].sourceAddress: expected one of masquerade, keep, found "
+          "\"mine\"",
+          "infra.yaml: line 10: pools[5]: unknown key \"colour\""}));
+}
+
+TEST(config, ranges_do_not_overlap_and_hold_what_can_be_somebodys) {
+  EXPECT_EQ(mistakes_of_pools("- {name: a, ranges: [192.0.2.128/25]}\n"
+                              "- {name: b, ranges: [192.0.2.0/24, 192.0.2.7/32, 192.0.3.0/24]}\n"
+                              "- {name: c, ranges: [192.0.3.0/24, 127.0.0.8/32, \"::/0\"]}\n"),
+            (Lines{"infra.yaml: line 6: pools[1].ranges[1]: overlaps 192.0.2.0/24 of pool b in "
+                   "line 6, found \"192.0.2.7/32\"",
+                   "infra.yaml: line 6: pools[1].ranges[0]: overlaps 192.0.2.128/25 of pool a in "
+                   "line 5, found \"192.0.2.0/24\"",
+                   "infra.yaml: line 7: pools[2].ranges[1]: 127.0.0.8/32 holds addresses of "
+                   "127.0.0.0/8, which can be nobody's",
+                   "infra.yaml: line 7: pools[2].ranges[2]: ::/0 holds addresses of ::/8, which "
+                   "can be nobody's",
+                   "infra.yaml: line 7: pools[2].ranges[0]: overlaps 192.0.3.0/24 of pool b in "
+                   "line 6, found \"192.0.3.0/24\""}));
+}
+
+TEST(config, pools_need_a_host_and_owners_need_pools_that_are_there) {
+  EXPECT_EQ(mistakes_with("pools: [{name: a, ranges: [192.0.2.0/24]}]\n"),
+            (Lines{"infra.yaml: line 1: host is required: it is what holds the addresses of the "
+                   "pools"}));
+  EXPECT_EQ(mistakes_of_pools("- {name: a, ranges: [192.0.2.0/24]}\n"
+                              "owners: [{name: x, tokenFile: /x, pools: [b, a, a]}]\n"),
+            (Lines{"infra.yaml: line 6: owners[0].pools[0]: is not the name of a pool, found "
+                   "\"b\"",
+                   "infra.yaml: line 6: owners[0].pools[2]: is given twice, found \"a\""}));
+  EXPECT_EQ(mistakes_with("host: {name: lb1, driver: nft, probe: 1m}\n").size(), 1u);
 }
 
 TEST(config, what_is_no_yaml_is_one_mistake) {

@@ -1,7 +1,7 @@
-// Who has an address over time: cooling down, coming back, sharing, orphans, hosts and epochs.
+#include "isthmus/infra/allocator_view.h"
+
 #include <gtest/gtest.h>
 
-#include "isthmus/infra/allocator.h"
 #include "isthmus/infra/allocator_testing.h"
 
 namespace isthmus::infra {
@@ -20,16 +20,17 @@ api::LoadBalancerSpec sharing(const std::string& key, const std::vector<std::uin
   return spec;
 }
 
-class allocator_holders : public testing::Test {
+// Who has an address over time: cooling down, coming back, sharing, orphans, hosts and epochs.
+class allocator_view : public testing::Test {
  protected:
-  allocator_holders() { ledger.add_pool("public", {"192.0.2.0/30"}); }
+  allocator_view() { ledger.add_pool("public", {"192.0.2.0/30"}); }
 
   std::string put(const ObjectName& name) { return ledger.put(name, balancer_spec()); }
 
   TestLedger ledger;
 };
 
-TEST_F(allocator_holders, what_is_released_cools_down_for_everybody_but_its_last_holder) {
+TEST_F(allocator_view, what_is_released_cools_down_for_everybody_but_its_last_holder) {
   put(kA);
   ledger.remove(kA);
   EXPECT_EQ(ledger.put(kB, asking_for({"192.0.2.0"})),
@@ -43,7 +44,7 @@ TEST_F(allocator_holders, what_is_released_cools_down_for_everybody_but_its_last
   EXPECT_EQ(ledger.put(kB, asking_for({"192.0.2.0"})), "192.0.2.0");
 }
 
-TEST_F(allocator_holders, a_name_that_is_put_again_has_its_old_address_back_while_it_cools_down) {
+TEST_F(allocator_view, a_name_that_is_put_again_has_its_old_address_back_while_it_cools_down) {
   put(kB);
   EXPECT_EQ(put(kA), "192.0.2.1");
   ledger.leave(kA);
@@ -58,7 +59,7 @@ TEST_F(allocator_holders, a_name_that_is_put_again_has_its_old_address_back_whil
   EXPECT_EQ(ledger.record("192.0.2.1").free_at, std::nullopt);
 }
 
-TEST_F(allocator_holders, of_several_it_has_the_last_back) {
+TEST_F(allocator_view, of_several_it_has_the_last_back) {
   ledger.put(kA, asking_for({"192.0.2.3"}));
   ledger.now += 1s;
   ledger.put(kA, asking_for({"192.0.2.2"}));
@@ -67,7 +68,7 @@ TEST_F(allocator_holders, of_several_it_has_the_last_back) {
   EXPECT_EQ(put(kA), "192.0.2.2");
 }
 
-TEST_F(allocator_holders, a_pool_says_how_long_its_addresses_cool_down) {
+TEST_F(allocator_view, a_pool_says_how_long_its_addresses_cool_down) {
   PoolRecord pool = *ledger.snapshot.pool("public");
   pool.pool.cool_down = 1h;
   ledger.snapshot.pools["public"] = std::make_shared<const PoolRecord>(pool);
@@ -77,7 +78,7 @@ TEST_F(allocator_holders, a_pool_says_how_long_its_addresses_cool_down) {
   EXPECT_EQ(ledger.record("192.0.2.0").last_holder, "a");
 }
 
-TEST_F(allocator_holders, one_owner_shares_an_address_under_one_key) {
+TEST_F(allocator_view, one_owner_shares_an_address_under_one_key) {
   EXPECT_EQ(ledger.put(kA, sharing("web", {80})), "192.0.2.0");
   EXPECT_EQ(ledger.put(kB, sharing("web", {443})), "192.0.2.0");
   EXPECT_EQ(ledger.put(kC, sharing("dns", {53})), "192.0.2.1");
@@ -91,7 +92,7 @@ TEST_F(allocator_holders, one_owner_shares_an_address_under_one_key) {
   EXPECT_EQ(ledger.record("192.0.2.0").last_holder, "b");
 }
 
-TEST_F(allocator_holders, nobody_shares_a_port) {
+TEST_F(allocator_view, nobody_shares_a_port) {
   ledger.put(kA, sharing("web", {80, 443}));
   EXPECT_EQ(ledger.put(kB, sharing("web", {443})), "192.0.2.1");
   api::LoadBalancerSpec asked = asking_for({"192.0.2.0"});
@@ -103,7 +104,7 @@ TEST_F(allocator_holders, nobody_shares_a_port) {
   EXPECT_EQ(ledger.put(kC, asked), "192.0.2.0");
 }
 
-TEST_F(allocator_holders, who_shares_cannot_turn_against_the_others) {
+TEST_F(allocator_view, who_shares_cannot_turn_against_the_others) {
   ledger.put(kA, sharing("web", {80}));
   ledger.put(kB, sharing("web", {443}));
   EXPECT_EQ(ledger.put(kB, sharing("web", {80})),
@@ -118,7 +119,7 @@ TEST_F(allocator_holders, who_shares_cannot_turn_against_the_others) {
   EXPECT_EQ(ledger.record("192.0.2.0").sharing_key, "other");
 }
 
-TEST_F(allocator_holders, what_an_orphan_serves_is_for_nobody_else) {
+TEST_F(allocator_view, what_an_orphan_serves_is_for_nobody_else) {
   ledger.orphans[kA] = {.generation = 7, .addresses = {ip("192.0.2.0")}};
   EXPECT_EQ(put(kB), "192.0.2.1");
   EXPECT_EQ(ledger.put(kC, asking_for({"192.0.2.0"})),
@@ -130,7 +131,7 @@ TEST_F(allocator_holders, what_an_orphan_serves_is_for_nobody_else) {
   EXPECT_EQ(ledger.record("192.0.2.0").holders, (std::vector<std::string>{"a"}));
 }
 
-TEST_F(allocator_holders, an_orphan_outlives_what_an_old_store_remembers) {
+TEST_F(allocator_view, an_orphan_outlives_what_an_old_store_remembers) {
   // The store says that b held it last, and that a has another one; the kernel serves a there.
   put(kB);
   ledger.remove(kB);
@@ -141,21 +142,21 @@ TEST_F(allocator_holders, an_orphan_outlives_what_an_old_store_remembers) {
   EXPECT_TRUE(ledger.record("192.0.2.1").is_cooling(ledger.now));
 }
 
-TEST_F(allocator_holders, an_orphan_whose_address_is_held_by_another_gets_a_new_one) {
+TEST_F(allocator_view, an_orphan_whose_address_is_held_by_another_gets_a_new_one) {
   put(kB);
   ledger.orphans[kA] = {.generation = 7, .addresses = {ip("192.0.2.0")}};
   EXPECT_EQ(put(kB), "192.0.2.0");
   EXPECT_EQ(put(kA), "192.0.2.1");
 }
 
-TEST_F(allocator_holders, what_an_orphan_gives_up_cools_down) {
+TEST_F(allocator_view, what_an_orphan_gives_up_cools_down) {
   ledger.orphans[kA] = {.generation = 7, .addresses = {ip("192.0.2.0")}};
   EXPECT_EQ(ledger.put(kA, asking_for({"192.0.2.3"})), "192.0.2.3");
   EXPECT_TRUE(ledger.record("192.0.2.0").is_cooling(ledger.now));
   EXPECT_EQ(ledger.record("192.0.2.0").last_holder, "a");
 }
 
-TEST_F(allocator_holders, an_epoch_rises_with_the_holder_and_the_host_and_never_starts_over) {
+TEST_F(allocator_view, an_epoch_rises_with_the_holder_and_the_host_and_never_starts_over) {
   put(kA);
   std::uint64_t first = ledger.record("192.0.2.0").epoch;
   ledger.put(kA, balancer_spec({443}));
@@ -173,7 +174,7 @@ TEST_F(allocator_holders, an_epoch_rises_with_the_holder_and_the_host_and_never_
   EXPECT_GT(ledger.record("192.0.2.0").epoch, last);
 }
 
-TEST_F(allocator_holders, an_address_is_shown_with_who_has_it_or_may_have_it_back) {
+TEST_F(allocator_view, an_address_is_shown_with_who_has_it_or_may_have_it_back) {
   put(kA);
   api::AllocatedAddress held = shown(ledger.record("192.0.2.0"), ledger.now);
   EXPECT_EQ(held.state, api::AllocatedAddress::State::held);
