@@ -41,13 +41,18 @@ std::string shared(const std::string& file, const std::string& with) {
 }  // namespace
 
 Access::Access(Files& files, Logger& log, const Config& config)
-    : files_(files), log_(log), has_owners_(!config.owners.empty()) {
+    : files_(files), log_(log), holders_(holders_of(config)), has_owners_(!config.owners.empty()) {}
+
+std::vector<Access::Holder> Access::holders_of(const Config& config) {
+  std::vector<Holder> holders;
   if (!config.admin_token_file.empty()) {
-    holders_.push_back({Caller::Role::admin, "admin", config.admin_token_file});
+    holders.push_back({Caller::Role::admin, "admin", config.admin_token_file});
   }
   for (const OwnerConfig& owner : config.owners) {
-    holders_.push_back({Caller::Role::owner, owner.name, owner.token_file});
+    holders.push_back({Caller::Role::owner, owner.name, owner.token_file});
+    if (owner.pools) holders.back().pools = std::make_shared<const PoolNames>(*owner.pools);
   }
+  return holders;
 }
 
 Result<std::vector<Secret>> Access::read(const Holder& holder) const {
@@ -89,6 +94,63 @@ void Access::load(Mistakes& mistakes) {
       mistakes.add("", shared(holders_[i].file, holders_[j].file));
     }
   }
+}
+
+std::vector<Access::Holder> Access::next_holders(const Config& config, Mistakes& mistakes) const {
+  std::vector<Holder> next = holders_of(config);
+  std::vector<bool> is_new;
+  for (Holder& holder : next) {
+    auto known = std::ranges::find_if(holders_, [&holder](const Holder& before) {
+      return before.role == holder.role && before.name == holder.name && before.file == holder.file;
+    });
+    is_new.push_back(known == holders_.end());
+    if (known != holders_.end()) {
+      std::shared_ptr<const PoolNames> pools = std::move(holder.pools);
+      holder = *known;
+      holder.pools = std::move(pools);
+      continue;
+    }
+    Result<FileStamp> stamp = files_.stamp(holder.file);
+    if (stamp) holder.stamp = *stamp;
+    Result<std::vector<Secret>> tokens = read(holder);
+    holder.in_trouble = !tokens;
+    if (tokens) holder.tokens = std::move(*tokens);
+    if (!tokens) mistakes.add("", tokens.error().message);
+  }
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!(is_new[i] || is_new[j]) || !share_one(next[i].tokens, next[j].tokens)) continue;
+      mistakes.add("", shared(next[i].file, next[j].file));
+      Holder& turned_back = is_new[i] ? next[i] : next[j];
+      turned_back.tokens.clear();
+      turned_back.in_trouble = true;
+    }
+  }
+  return next;
+}
+
+void Access::check(const Config& config, Mistakes& mistakes) const {
+  next_holders(config, mistakes);
+}
+
+void Access::replace(const Config& config) {
+  Mistakes mistakes;
+  holders_ = next_holders(config, mistakes);
+  has_owners_ = !config.owners.empty();
+  // Says what is wrong; and whoever shared a token with somebody who is gone now may be right
+  // without a change.
+  for (Holder& holder : holders_) {
+    if (holder.in_trouble) read_fresh(holder);
+  }
+  refuse_shared();
+  take_over();
+}
+
+std::shared_ptr<const PoolNames> Access::pools_of(std::string_view owner) const {
+  for (const Holder& holder : holders_) {
+    if (holder.role == Caller::Role::owner && holder.name == owner) return holder.pools;
+  }
+  return nullptr;
 }
 
 void Access::reload_all() {

@@ -4,8 +4,12 @@
 // change over. The files are looked at every kTokenCheckPeriod and read again when they change; one
 // that cannot be used then leaves its last good tokens in place and is logged. Nor can one be used
 // with a token that somebody else has: whoever sent it could be either.
+//
+// Owners come, go and get other pools while the program runs: check() a new configuration, then
+// replace(). Whoever stays keeps the tokens that were good.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +53,20 @@ class Access {
   // Reads the files again when they change. Ends with its scope only.
   Task<Result<>> keep_loaded();
 
+  // Adds why the owners and the administrator of that configuration cannot be taken in: the token
+  // file of somebody new cannot be used, or holds a token of somebody else. Nothing changes.
+  void check(const Config& config, Mistakes& mistakes) const;
+
+  // Those that the configuration names are the owners and the administrator from now on. Who has
+  // the same name and file as before keeps their tokens without a look at the file. Somebody new
+  // whose file cannot be used, which check() would have told, is locked out and in trouble until it
+  // can be.
+  void replace(const Config& config);
+
+  // The pools that the owner may use; nullptr: all of them, as may an owner nobody has heard of,
+  // for whom only an administrator writes. A later replace() leaves what was answered as it is.
+  std::shared_ptr<const PoolNames> pools_of(std::string_view owner) const;
+
   // The names of those whose file could not be used when it was last read.
   std::vector<std::string> in_trouble() const;
 
@@ -62,6 +80,7 @@ class Access {
     Caller::Role role;
     std::string name;
     std::string file;
+    std::shared_ptr<const PoolNames> pools = {};
     std::vector<Secret> tokens = {};
     std::optional<std::vector<Secret>> fresh = {};  // Read from the file, and not yet taken over.
     std::optional<FileStamp> stamp = {};
@@ -69,6 +88,8 @@ class Access {
 
     const std::vector<Secret>& next_tokens() const { return fresh ? *fresh : tokens; }
   };
+  static std::vector<Holder> holders_of(const Config& config);
+  std::vector<Holder> next_holders(const Config& config, Mistakes& mistakes) const;
   Result<std::vector<Secret>> read(const Holder& holder) const;
   bool look_at(Holder& holder);
   void read_fresh(Holder& holder);

@@ -132,5 +132,67 @@ TEST_F(access_test, two_files_may_swap_their_tokens_in_one_step) {
   EXPECT_TRUE(access.in_trouble().empty());
 }
 
+TEST_F(access_test, owners_come_and_go_and_who_stays_keeps_their_tokens) {
+  Access access(files, log, config);
+  load(access);
+  // Nobody looks at the file of who stays.
+  ASSERT_TRUE(files.remove("/prod"));
+  write("/new", "a-new-token");
+  config.owners = {{"prod", "/prod"}, {"new", "/new"}};
+  Mistakes mistakes;
+  access.check(config, mistakes);
+  EXPECT_EQ(mistakes.list(), std::vector<std::string>{});
+  EXPECT_EQ(name(access, "Bearer a-new-token"), "");
+  access.replace(config);
+  EXPECT_EQ(name(access, "Bearer a-new-token"), "new");
+  EXPECT_EQ(name(access, "Bearer new-prod-token"), "prod");
+  EXPECT_EQ(name(access, "Bearer test-token"), "");
+  EXPECT_EQ(access.who("Bearer admin-token", false).role, Role::admin);
+}
+
+TEST_F(access_test, a_newcomer_with_a_bad_file_is_told_before_and_takes_nothing_from_others) {
+  Access access(files, log, config);
+  load(access);
+  write("/thief", "new-prod-token\n");
+  config.owners = {{"prod", "/prod"}, {"test", "/test"}, {"thief", "/thief"}, {"none", "/none"}};
+  Mistakes mistakes;
+  access.check(config, mistakes);
+  ASSERT_EQ(mistakes.list().size(), 2u);
+  EXPECT_NE(mistakes.list()[0].find("/none"), std::string::npos);
+  EXPECT_EQ(mistakes.list()[1], "/thief: holds a token that is also in /prod");
+
+  access.replace(config);
+  EXPECT_EQ(name(access, "Bearer new-prod-token"), "prod");
+  EXPECT_EQ(access.in_trouble(), (std::vector<std::string>{"thief", "none"}));
+  write("/thief", "own-token\n");
+  EXPECT_EQ(world.run(with_timeout(2s, access.keep_loaded())).outcome(), Outcome::deadline);
+  EXPECT_EQ(name(access, "Bearer own-token"), "thief");
+}
+
+TEST_F(access_test, a_token_may_move_to_another_owner_when_its_own_goes) {
+  Access access(files, log, config);
+  load(access);
+  config.owners = {{"renamed", "/prod"}, {"test", "/test"}};
+  Mistakes mistakes;
+  access.check(config, mistakes);
+  EXPECT_TRUE(mistakes.empty());
+  access.replace(config);
+  EXPECT_EQ(name(access, "Bearer new-prod-token"), "renamed");
+}
+
+TEST_F(access_test, owners_use_their_own_pools_or_all) {
+  config.owners[0].pools = PoolNames{"public"};
+  Access access(files, log, config);
+  load(access);
+  std::shared_ptr<const PoolNames> before = access.pools_of("prod");
+  ASSERT_NE(before, nullptr);
+  EXPECT_EQ(access.pools_of("test"), nullptr);
+  EXPECT_EQ(access.pools_of("nobody"), nullptr);
+  config.owners[0].pools = PoolNames{"office"};
+  access.replace(config);
+  EXPECT_EQ(*access.pools_of("prod"), (PoolNames{"office"}));
+  EXPECT_EQ(*before, (PoolNames{"public"}));
+}
+
 }  // namespace
 }  // namespace isthmus::infra
