@@ -80,6 +80,7 @@ class HealthChecker::Impl {
 
   void want(const std::string& user, const std::vector<Check>& checks);
   Verdict verdict(const Check& check) const;
+  void assume_unhealthy(const Check& check, const std::string& reason);
   std::vector<std::string> take_changed();
   Task<Result<>> run();
 
@@ -106,6 +107,7 @@ class HealthChecker::Impl {
   };
 
   Entry& entry_of(const Check& check);
+  const Entry* find(const Check& check) const;
   Moment first_due(Duration interval);
   void end(Entry& entry);
   Lane& lane_of(const Entry& entry);
@@ -272,13 +274,26 @@ void HealthChecker::Impl::end(Entry& entry) {
   if (how->second == 0) hows_.erase(how);
 }
 
-Verdict HealthChecker::Impl::verdict(const Check& check) const {
+const HealthChecker::Impl::Entry* HealthChecker::Impl::find(const Check& check) const {
   const auto how = hows_.find(check.how);
-  if (how == hows_.end()) return {};
+  if (how == hows_.end()) return nullptr;
   const auto place = entries_.find(Key{&*how, check.address});
-  if (place == entries_.end()) return {};
-  const Entry& entry = place->second;
-  return {.health = entry.health, .reason = entry.reason ? *entry.reason : ""};
+  return place == entries_.end() ? nullptr : &place->second;
+}
+
+Verdict HealthChecker::Impl::verdict(const Check& check) const {
+  const Entry* entry = find(check);
+  if (entry == nullptr) return {};
+  return {.health = entry->health, .reason = entry->reason ? *entry->reason : ""};
+}
+
+void HealthChecker::Impl::assume_unhealthy(const Check& check, const std::string& reason) {
+  const Entry* found = find(check);
+  if (found == nullptr || found->health != api::Health::unknown) return;
+  Entry& entry = entry_of(check);
+  entry.health = api::Health::unhealthy;
+  entry.reason = std::make_unique<std::string>(reason);
+  unhealthy_.add(1);
 }
 
 // Looks at every check of every user, some nanoseconds each: cheaper than to keep for each check
@@ -425,6 +440,10 @@ void HealthChecker::want(const std::string& user, const std::vector<Check>& chec
 }
 
 Verdict HealthChecker::verdict(const Check& check) const { return impl_->verdict(check); }
+
+void HealthChecker::assume_unhealthy(const Check& check, const std::string& reason) {
+  impl_->assume_unhealthy(check, reason);
+}
 
 Signal& HealthChecker::changed() { return impl_->changed; }
 

@@ -78,6 +78,11 @@ class HealthChecker {
   // Of a check that somebody wants; unknown for any other.
   Verdict verdict(const Check& check) const;
 
+  // What was known before this program began: a target that was unhealthy then does not become
+  // usable because we have started anew. It stands until `rise` good answers say otherwise, and
+  // counts as no change. Without effect on a check that was judged or that nobody wants.
+  void assume_unhealthy(const Check& check, const std::string& reason);
+
   // Set when a verdict's health has changed, within 10 ms, so that targets that fail together are
   // told together; cleared by take_changed().
   Signal& changed();

@@ -234,6 +234,24 @@ TEST(health_checker, who_is_affected_is_told_once_and_by_name) {
   EXPECT_FALSE(world.checker.changed().is_set());
 }
 
+TEST(health_checker, what_was_unhealthy_before_a_restart_is_so_until_it_has_answered_well) {
+  CheckedWorld world;
+  world.checker.want("prod/web", {check(1), check(2)});
+  world.checker.assume_unhealthy(check(1), "answered 503");
+  world.checker.assume_unhealthy(check(3), "nobody wants it");
+  const Verdict known = {.health = Health::unhealthy, .reason = "answered 503"};
+  EXPECT_EQ(world.checker.verdict(check(1)), known);
+  EXPECT_EQ(world.checker.verdict(check(3)), Verdict{});
+  world.advance(1s);
+  EXPECT_EQ(world.checker.verdict(check(1)), known);
+  EXPECT_FALSE(world.checker.changed().is_set());
+  world.advance(5s);
+  EXPECT_EQ(world.health(1), Health::healthy);
+  world.checker.assume_unhealthy(check(1), "too late");
+  EXPECT_EQ(world.health(1), Health::healthy);
+  EXPECT_EQ(world.metric("infra_health_checks_unhealthy"), "0");
+}
+
 TEST(health_checker, a_host_that_cannot_ask_judges_nobody) {
   CheckedWorld world;
   world.checker.want("prod/web", {check(1)});

@@ -24,7 +24,7 @@ inline constexpr std::size_t kProbeAnswerMax = 64 * 1024;
 inline constexpr std::size_t kProbePathMax = 2048;
 
 // The world outlives the prober, which outlives its probes. They take little memory: an endpoint
-// that says nothing costs a socket and about 1 KB, since all share one buffer to read into.
+// that says nothing costs a socket and about 2 KB, since all share one buffer to read into.
 std::unique_ptr<Prober> make_posix_prober(PosixWorld& world);
 
 // How many probes may be under way at once: half the descriptors this process may open, at most
