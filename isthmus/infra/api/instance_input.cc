@@ -1,41 +1,14 @@
 #include "isthmus/infra/api/instance_input.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <utility>
 
-#include "isthmus/base/json.h"
-#include "isthmus/base/json_keys.h"
+#include "isthmus/infra/api/input_json.h"
 #include "isthmus/infra/api/instance_json.h"
 #include "isthmus/infra/api/rules.h"
 
 namespace isthmus::infra::api {
 namespace {
-
-using Rule = std::optional<std::string> (*)(std::string_view);
-
-// A text that keeps a rule; what does not is quoted in the mistake.
-std::string ruled(JsonReader value, Rule wrong, JsonReader::Empty empty) {
-  constexpr std::size_t kTextMax = 4096;
-  std::string text = value.text(kTextMax, empty);
-  std::optional<std::string> mistake = text.empty() ? std::nullopt : wrong(text);
-  if (mistake) value.refuse(*mistake);
-  return text;
-}
-
-std::string optional_ruled(JsonReader& object, std::string_view key, Rule wrong) {
-  std::optional<JsonReader> member = object.optional(key);
-  return member ? ruled(*member, wrong, JsonReader::Empty::allowed) : "";
-}
-
-void read_labels(JsonReader& metadata, Instance& instance) {
-  std::optional<JsonReader> labels = metadata.optional("labels");
-  if (!labels) return;
-  for (auto& [key, value] : labels->members(kLabelsMax)) {
-    if (auto mistake = wrong_label_key(key)) value.refuse(*mistake);
-    instance.labels[key] = ruled(value, wrong_label_value, JsonReader::Empty::allowed);
-  }
-}
 
 void read_address(JsonReader element, Instance& instance) {
   JsonReader word = element.required("type");
@@ -54,17 +27,10 @@ void read_address(JsonReader element, Instance& instance) {
 
 void read_metadata(JsonReader metadata, std::string_view uid, Instance& instance) {
   instance.uid = uid;
-  if (auto given = metadata.optional("uid")) {
-    std::string text = given->text();
-    if (!text.empty() && text != uid) {
-      given->refuse(fmt::format("expected the uid of the path, {}", uid));
-    }
-  }
-  instance.name = ruled(metadata.required("name"), wrong_name, JsonReader::Empty::refused);
-  read_labels(metadata, instance);
-  // What the server owns may come back as it was answered, and says nothing.
-  (void)metadata.optional("revision");
-  (void)metadata.optional("generation");
+  must_be_of_path(metadata, "uid", uid);
+  instance.name = ruled_text(metadata.required("name"), wrong_name);
+  instance.labels = input_labels(metadata);
+  pass_over(metadata, {"revision", "generation"});
   metadata.no_other_fields();
 }
 
@@ -72,10 +38,12 @@ void read_spec(JsonReader spec, Instance& instance) {
   if (auto addresses = spec.optional("addresses")) {
     for (JsonReader& element : addresses->elements(kAddressesMax)) read_address(element, instance);
   }
-  instance.type = optional_ruled(spec, "type", wrong_label_value);
-  instance.region = optional_ruled(spec, "region", wrong_label_value);
-  instance.zone = optional_ruled(spec, "zone", wrong_label_value);
-  instance.system_uuid = lower_case(optional_ruled(spec, "systemUUID", wrong_system_uuid));
+  constexpr auto kMayBeEmpty = JsonReader::Empty::allowed;
+  instance.type = optional_ruled_text(spec, "type", wrong_label_value, kMayBeEmpty);
+  instance.region = optional_ruled_text(spec, "region", wrong_label_value, kMayBeEmpty);
+  instance.zone = optional_ruled_text(spec, "zone", wrong_label_value, kMayBeEmpty);
+  instance.system_uuid =
+      lower_case(optional_ruled_text(spec, "systemUUID", wrong_system_uuid, kMayBeEmpty));
   if (auto state = spec.optional("state")) {
     instance.state = state_of(state->choice({"active", "retired"})).value_or(State::active);
   }
@@ -87,25 +55,8 @@ void read_status(JsonReader status, Instance& instance) {
     instance.power =
         power_of(power->choice({"running", "stopped", "unknown"})).value_or(Power::unknown);
   }
-  (void)status.optional("presence");
-  (void)status.optional("lastConfirmedAt");
+  pass_over(status, {"presence", "lastConfirmedAt"});
   status.no_other_fields();
-}
-
-std::vector<FieldError> as_field_errors(const Mistakes& mistakes) {
-  std::vector<FieldError> errors;
-  for (const std::string& mistake : mistakes.list()) {
-    std::size_t colon = mistake.starts_with('/') ? mistake.find(": ") : std::string::npos;
-    if (colon == std::string::npos) {
-      errors.push_back({"", mistake});
-    } else {
-      errors.push_back({mistake.substr(0, colon), mistake.substr(colon + 2)});
-    }
-  }
-  if (mistakes.count() > errors.size()) {
-    errors.push_back({"", fmt::format("and {} more", mistakes.count() - errors.size())});
-  }
-  return errors;
 }
 
 }  // namespace
@@ -122,21 +73,15 @@ std::optional<std::string> canonicalize(Address& address) {
 
 InstanceInput decode_instance_input(std::string_view text, std::string_view uid) {
   InstanceInput input;
-  Result<json::value> document = parse_json(text);
-  if (!document) {
-    input.unreadable = document.error().message;
-    return input;
-  }
-  Mistakes mistakes;
-  // Of two values only one could be obeyed, and nobody would learn which.
-  for (const std::string& pointer : doubled_keys(text)) mistakes.add(pointer, "is given twice");
-  JsonReader reader(*document, mistakes);
-  if (auto kind = reader.optional("kind")) kind->choice({"Instance"});
-  read_metadata(reader.required("metadata"), uid, input.instance);
-  if (auto spec = reader.optional("spec")) read_spec(*spec, input.instance);
-  if (auto status = reader.optional("status")) read_status(*status, input.instance);
-  reader.no_other_fields();
-  input.errors = as_field_errors(mistakes);
+  BodyErrors found = read_body(text, [&](JsonReader body) {
+    if (auto kind = body.optional("kind")) kind->choice({"Instance"});
+    read_metadata(body.required("metadata"), uid, input.instance);
+    if (auto spec = body.optional("spec")) read_spec(*spec, input.instance);
+    if (auto status = body.optional("status")) read_status(*status, input.instance);
+    body.no_other_fields();
+  });
+  input.unreadable = std::move(found.unreadable);
+  input.errors = std::move(found.errors);
   return input;
 }
 

@@ -18,6 +18,9 @@ struct Input {
   Object object;                          // Meaningless with a mistake of either kind.
   std::optional<std::string> unreadable;  // Why the body is no JSON document at all.
   std::vector<FieldError> errors;         // In the order they were found, with JSON pointers.
+  // Asked for rightly, and nothing of ours does it: where, and its name (SCTP). It is left out of
+  // the object.
+  std::vector<FieldError> not_offered;
 };
 
 // Reads the body of a PUT of the object of that owner and name, defaulted (see the comments of the
@@ -25,13 +28,14 @@ struct Input {
 // status) may be there, as in what a GET answered, and say nothing; owner and name may be there if
 // they are those of the path.
 //
-// Wrong are unknown and doubled members and wrong types; names that are no DNS-1123 labels; ports
-// outside 1 to 65535; two listeners of one protocol and port, or of one name; a listener of a group
-// that is not there, two groups of one name, a group that is neither a set with a port nor inline,
-// a group no listener uses; addresses that are no unicast addresses, mapped IPv6 ones, two equal
-// ones, more than one per family without a reason to ask for them; prefixes with bits behind them;
-// a target twice in one group; families without an address and the other way round; a health check
-// whose timeout exceeds its interval; every number over its limit.
+// Wrong are unknown and doubled members and wrong types; names that are no DNS-1123 labels (of a
+// set's target: no DNS names); ports outside 1 to 65535; two listeners of one protocol and port, or
+// of one name; a listener of a group that is not there, two groups of one name, a group that is
+// neither a set with a port nor inline, a group no listener uses; addresses that others cannot
+// reach (rules.h), mapped IPv6 ones too, two equal ones, in a target set also those of two targets,
+// or two of a target in one family; prefixes with bits behind them; a target twice in one group;
+// families without an address and the other way round, where addresses are asked for; a health
+// check whose timeout exceeds its interval; every number over its limit.
 Input<LoadBalancer> decode_load_balancer_input(std::string_view json, std::string_view owner,
                                                std::string_view name);
 Input<TargetSet> decode_target_set_input(std::string_view json, std::string_view owner,

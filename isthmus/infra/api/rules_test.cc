@@ -67,5 +67,26 @@ TEST(rules, what_no_machine_can_have_is_no_address) {
   EXPECT_FALSE(canonical_ip(std::string_view("10.0.0.1\0x", 10)));
 }
 
+TEST(rules, names_of_objects_are_dns_labels) {
+  for (std::string_view right : {"a", "0", "web-1"}) {
+    EXPECT_FALSE(wrong_object_name(right)) << right;
+  }
+  EXPECT_FALSE(wrong_object_name(std::string(63, 'a')));
+  for (std::string_view wrong :
+       {"", "A", "a.b", "-a", "a-", "a_b", "../a", "a/b", "a b", "\xc3\xa4", "a\n", "%61"}) {
+    EXPECT_TRUE(wrong_object_name(wrong)) << wrong;
+  }
+  EXPECT_TRUE(wrong_object_name(std::string(64, 'a')));
+  EXPECT_TRUE(wrong_object_name(std::string_view("a\0b", 3)));
+}
+
+TEST(rules, addresses_others_reach_are_not_link_local) {
+  EXPECT_FALSE(wrong_reachable_ip("192.0.2.1"));
+  EXPECT_FALSE(wrong_reachable_ip("fec0::1"));
+  for (std::string_view wrong : {"fe80::1", "febf::1", "127.0.0.1", "::ffff:192.0.2.1", ""}) {
+    EXPECT_TRUE(wrong_reachable_ip(wrong)) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace isthmus::infra::api
