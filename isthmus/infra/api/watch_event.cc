@@ -1,46 +1,69 @@
 #include "isthmus/infra/api/watch_event.h"
 
-#include <array>
-#include <utility>
-
 #include "isthmus/base/json.h"
 #include "isthmus/infra/api/instance_json.h"
+#include "isthmus/infra/api/load_balancer_json.h"
+#include "isthmus/infra/api/object_json.h"
+#include "isthmus/infra/api/pool_json.h"
+#include "isthmus/infra/api/target_set_json.h"
+#include "isthmus/infra/api/words.h"
 
 namespace isthmus::infra::api {
 namespace {
 
-constexpr std::array<std::pair<WatchEvent::Type, std::string_view>, 4> kTypes = {{
-    {WatchEvent::Type::changed, "changed"},
-    {WatchEvent::Type::removed, "removed"},
-    {WatchEvent::Type::bookmark, "bookmark"},
-    {WatchEvent::Type::problem, "problem"},
+using Type = WatchEvent::Type;
+
+constexpr Words<Type, 4> kTypes = {{
+    {Type::changed, "changed"},
+    {Type::removed, "removed"},
+    {Type::bookmark, "bookmark"},
+    {Type::problem, "problem"},
 }};
 
-WatchEvent::Type type_of(std::string_view word) {
-  for (const auto& [type, known] : kTypes) {
-    if (known == word) return type;
-  }
-  return WatchEvent::Type::other;
-}
-
-bool is_instance(JsonReader object) {
+// An object without a kind is a machine: one that is broken, which its reader says.
+std::string_view kind_of(const JsonReader& object) {
   auto* members = object.value().if_object();
   auto* kind = members != nullptr ? members->if_contains("kind") : nullptr;
-  return kind == nullptr || *kind == json::value("Instance");
+  if (kind == nullptr) return "Instance";
+  return kind->is_string() ? std::string_view(kind->get_string()) : "";
+}
+
+// False for a kind we do not know.
+bool read_object(const JsonReader& object, WatchEvent& event) {
+  std::string_view kind = kind_of(object);
+  if (kind == "Instance") {
+    event.instance = read_instance(object);
+  } else if (kind == "LoadBalancer") {
+    event.load_balancer = read_load_balancer(object);
+  } else if (kind == "TargetSet") {
+    event.target_set = read_target_set(object);
+  } else if (kind == "Pool") {
+    event.pool = read_pool(object);
+  } else if (kind == "Address") {
+    event.address = read_allocated_address(object);
+  } else {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
 
 std::string_view to_string(WatchEvent::Type type) {
-  for (const auto& [known, word] : kTypes) {
-    if (known == type) return word;
-  }
-  return "other";
+  std::string_view word = word_of(kTypes, type);
+  return word.empty() ? "other" : word;
 }
 
 std::string encode(const WatchEvent& event) {
   json::object document{{"type", to_string(event.type)}, {"revision", event.revision}};
-  if (event.instance) document["object"] = to_json(*event.instance);
+  auto carry = [&](const auto& object) {
+    if (object) document["object"] = to_json(*object);
+  };
+  carry(event.instance);
+  carry(event.load_balancer);
+  carry(event.target_set);
+  carry(event.pool);
+  carry(event.address);
   std::string text = compact_json(document);
   // A problem has an encoding of its own; it becomes the last member.
   if (event.problem) {
@@ -51,23 +74,17 @@ std::string encode(const WatchEvent& event) {
 }
 
 Result<WatchEvent> decode_watch_event(std::string_view line) {
-  Result<json::value> document = parse_json(line);
+  Result<json::value> document = parse_json(line, kAnswerLimits);
   if (!document) return fail(Outcome::lost, "not a WatchEvent: " + document.error().message);
   Mistakes mistakes;
   JsonReader reader(*document, mistakes);
   WatchEvent event;
-  event.type = type_of(reader.required("type").text());
-  constexpr std::int64_t kRevisionMax = (std::int64_t{1} << 53) - 1;
-  event.revision = static_cast<std::uint64_t>(reader.required("revision").integer(0, kRevisionMax));
-  if (event.type == WatchEvent::Type::changed || event.type == WatchEvent::Type::removed) {
-    JsonReader object = reader.required("object");
-    if (is_instance(object)) {
-      event.instance = read_instance(object);
-    } else {
-      event.type = WatchEvent::Type::other;
-    }
+  event.type = value_of(kTypes, reader.required("type").text()).value_or(Type::other);
+  event.revision = read_count(reader.required("revision"));
+  if (event.type == Type::changed || event.type == Type::removed) {
+    if (!read_object(reader.required("object"), event)) event.type = Type::other;
   }
-  if (event.type == WatchEvent::Type::problem) {
+  if (event.type == Type::problem) {
     JsonReader object = reader.required("problem");
     std::int64_t status = object.required("status").integer(400, 599);
     if (mistakes.empty()) {

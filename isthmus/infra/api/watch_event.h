@@ -1,4 +1,5 @@
-// One line of `GET /v1/watch?from=REVISION`: line-delimited JSON, each line one event.
+// One line of `GET /v1/watch?from=REVISION` (machines), or of `GET /v1/owners/OWNER/watch?from=…`
+// (the other kinds): line-delimited JSON, each line one event.
 //
 // A client lists, then watches from the list's revision, and remembers the revision of every event
 // it took in: it is where to watch from after a cut. (Where several objects changed as one, all but
@@ -14,22 +15,30 @@
 
 #include "isthmus/base/result.h"
 #include "isthmus/infra/api/instance.h"
+#include "isthmus/infra/api/load_balancer.h"
+#include "isthmus/infra/api/pool.h"
 #include "isthmus/infra/api/problem.h"
+#include "isthmus/infra/api/target_set.h"
 
 namespace isthmus::infra::api {
 
 struct WatchEvent {
   enum class Type : std::uint8_t {
-    changed,   // The instance is new or different; also when it became unknown.
-    removed,   // The instance was retired; its last value is carried, with presence absent.
+    changed,   // The object is new or different; also a machine that became unknown.
+    removed,   // The object is gone (a machine: retired); its last value is carried.
     bookmark,  // Everything up to the revision has been sent.
     problem,   // The stream ends here, for this reason.
     other,     // A type or kind of object that this client does not know: pass over it.
   };
   Type type = Type::other;
   std::uint64_t revision = 0;
-  std::optional<Instance> instance;  // changed, removed
+  std::optional<Instance> instance;  // changed, removed: this or one of the others below.
   std::optional<Problem> problem;    // problem
+
+  std::optional<LoadBalancer> load_balancer;
+  std::optional<TargetSet> target_set;
+  std::optional<Pool> pool;
+  std::optional<AllocatedAddress> address;
 
   friend bool operator==(const WatchEvent&, const WatchEvent&) = default;
 };
