@@ -46,10 +46,11 @@ struct Listener {
 };
 
 struct HealthCheck {
+  // TCP proves only that the target's kernel has the listener: a stopped process still passes.
   enum class Protocol : std::uint8_t { tcp, http };  // "TCP", "HTTP"
   Protocol protocol = Protocol::tcp;
   std::uint16_t port = 0;  // 0: the target's own.
-  std::string path = "/";  // HTTP only; healthy is an answer of 200 to 399 that is complete.
+  std::string path = "/";  // HTTP only, else this; healthy is a complete answer of 200 to 399.
   Duration interval = std::chrono::seconds(5);
   Duration timeout = std::chrono::seconds(2);  // For the whole answer.
   std::uint32_t rise = 2;                      // So many good ones in a row make it healthy.
