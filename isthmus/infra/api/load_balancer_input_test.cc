@@ -95,8 +95,8 @@ TEST(load_balancer_input, families_are_those_of_the_addresses) {
             (Pointers{"/spec/families", "/spec/families"}));
 }
 
-TEST(load_balancer_input, lists_everything_that_is_wrong_at_once) {
-  Input<LoadBalancer> input = balancer_of(R"({
+// Wrong in every way a load balancer can be.
+constexpr std::string_view kAllWrong = R"({
     "kind": "Service", "extra": 1,
     "metadata": {"owner": "other", "name": "wob", "labels": {"a b": "c"}, "deletionProtection": 1,
                  "nam": ""},
@@ -112,12 +112,16 @@ TEST(load_balancer_input, lists_everything_that_is_wrong_at_once) {
       "targetGroups": [
         {"name": "a", "targets": [{"address": "10.0.0.1", "port": 1, "weight": 1001},
                                   {"address": "10.0.0.1", "port": 1},
-                                  {"address": "10.0.0.999", "port": 70000, "drain": "yes", "y": 2}]},
+                                  {"address": "10.0.0.999", "port": 70000, "drain": "yes",
+                                   "y": 2}]},
         {"name": "a", "targetSet": "workers"},
         {"name": "unused", "targetSet": "workers", "port": 1, "targets": []},
         {"name": "x"}, {"name": "x y", "targets": [], "port": 3, "healthCheck": {
           "protocol": "ICMP", "port": 0, "path": "healthz", "interval": "1ms", "timeout": "2h",
-          "rise": 0, "fall": 1000, "z": 1}}]}})");
+          "rise": 0, "fall": 1000, "z": 1}}]}})";
+
+TEST(load_balancer_input, lists_everything_that_is_wrong_at_once) {
+  Input<LoadBalancer> input = balancer_of(kAllWrong);
   EXPECT_EQ(pointers(input), (Pointers{"/extra",
                                        "/kind",
                                        "/metadata/deletionProtection",
