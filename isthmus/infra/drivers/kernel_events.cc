@@ -117,6 +117,12 @@ Result<KernelEvents> KernelEvents::open(std::uint32_t own_rules_port) {
   return KernelEvents(std::move(network), std::move(rules));
 }
 
+void KernelEvents::ignore_rules(bool on) {
+  int group_number = NFNLGRP_NFTABLES;
+  (void)mnl_socket_setsockopt(rules_.get(), on ? NETLINK_DROP_MEMBERSHIP : NETLINK_ADD_MEMBERSHIP,
+                              &group_number, sizeof group_number);
+}
+
 Result<KernelChanges> KernelEvents::drain() {
   KernelChanges changes;
   const bool all_of_network = TRY(each_event(network_.get(), [&](const nlmsghdr& header) {

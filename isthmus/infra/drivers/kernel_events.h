@@ -34,6 +34,12 @@ class ChangeSource {
   // What has changed since the last call; waits for nothing. Where events were lost for want of
   // room, everything they could have told has changed.
   virtual Result<KernelChanges> drain() = 0;
+
+  // On before and off behind a large apply(): while somebody listens, the kernel describes every
+  // element that changes, which took as long again as a change of 132,000. What others do to our
+  // table meanwhile is not told; it shows in that apply() does not bring `Held::generation` to the
+  // driver's generation(), and the caller observes.
+  virtual void ignore_rules(bool on) = 0;
 };
 
 // Movable, because it is nothing but the owner of descriptors.
@@ -48,6 +54,7 @@ class KernelEvents final : public ChangeSource {
   ~KernelEvents() override;
 
   Result<KernelChanges> drain() override;
+  void ignore_rules(bool on) override;
 
  private:
   struct Closer {

@@ -102,6 +102,16 @@ TEST_F(KernelEventsTest, what_others_change_in_our_table_is_told) {
   }
 }
 
+TEST_F(KernelEventsTest, what_happens_while_rules_are_ignored_is_not_told) {
+  serve(1);
+  events->ignore_rules(true);
+  host->run("nft add chain inet isthmus stray");
+  events->ignore_rules(false);
+  EXPECT_EQ(drain(), kNothing);
+  host->run("nft delete chain inet isthmus stray");
+  EXPECT_EQ(drain(), (KernelChanges{.rules = true}));
+}
+
 TEST_F(KernelEventsTest, what_others_change_elsewhere_is_not) {
   serve(1);
   host->run(

@@ -117,7 +117,9 @@ Result<std::vector<Element>> NftDriver::read_all(const HeldStructure& structure,
   for (const SetShape& shape : wanted_sets()) {
     if (!holds(structure, shape)) continue;
     TRY(read_elements(shape.id, socket_, [&](const Element& element) -> Result<> {
-      if (!enter(element, held)) strays.push_back(element);
+      Result<> entered = enter(element, held);
+      if (entered.outcome() == Outcome::busy) return entered;
+      if (!entered) strays.push_back(element);
       return {};
     }));
   }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -96,100 +97,125 @@ std::optional<IpPrefix> prefix_between(const IpAddress& first, const IpAddress& 
   return std::nullopt;
 }
 
-Result<> foreign(const Element& element) {
+// What entering an element comes to.
+enum class Entered : std::uint8_t { once, again, foreign };
+
+Entered once_if(bool first) { return first ? Entered::once : Entered::again; }
+
+Result<> answer(Entered entered, const Element& element) {
+  switch (entered) {
+    case Entered::once:
+      return {};
+    case Entered::again:
+      return fail(Outcome::busy, fmt::format("{} is being resized", to_string(element.set)));
+    case Entered::foreign:
+      break;
+  }
   return fail(Outcome::invalid,
               fmt::format("an element of {} that we did not make", to_string(element.set)));
 }
 
-Result<> enter_link(const Element& element, Held& held) {
+Entered enter_link(const Element& element, Held& held) {
   Reader from(element.key, element.set.family);
   Reader to(element.key_end, element.set.family);
   IpAddress first = from.address();
   IpAddress last = to.address();
   bool pair = first == from.address() && last == to.address() && from.done() && to.done();
   std::optional<IpPrefix> link = prefix_between(first, last);
-  if (!pair || !link) return foreign(element);
-  held.links.insert(*link);
-  return {};
+  if (!pair || !link) return Entered::foreign;
+  return once_if(held.links.insert(*link).second);
 }
 
-Result<> enter_guarded(const Element& element, Held& held) {
+Entered enter_guarded(const Element& element, Held& held) {
   Reader reader(element.key, element.set.family);
   IpAddress address = reader.address();
-  if (!reader.done()) return foreign(element);
-  held.guarded.insert(address);
-  return {};
+  if (!reader.done()) return Entered::foreign;
+  return once_if(held.guarded.insert(address).second);
 }
 
-// The part of an element that is about clients; false when it makes no sense.
-bool enter_source(const Element& element, Reader& reader, const ListenerKey& key,
-                  HeldListener& listener) {
+// Into a sorted list.
+template <class T>
+Entered insert(std::vector<T>& list, const T& value) {
+  auto place = std::ranges::lower_bound(list, value);
+  if (place != list.end() && *place == value) return Entered::again;
+  list.insert(place, value);
+  return Entered::once;
+}
+
+// The part of an element that is about clients.
+Entered enter_source(const Element& element, Reader& reader, const ListenerKey& key,
+                     HeldListener& listener) {
   Reader end(element.key_end, element.set.family);
   IpAddress first = reader.address();
   bool same_listener = end.listener() == key;
   IpAddress last = end.address();
   std::optional<IpPrefix> prefix = prefix_between(first, last);
-  if (!same_listener || !end.done() || !prefix) return false;
-  auto place = std::ranges::lower_bound(listener.sources, *prefix);
-  listener.sources.insert(place, *prefix);
-  return true;
+  if (!reader.done() || !same_listener || !end.done() || !prefix) return Entered::foreign;
+  return insert(listener.sources, *prefix);
 }
 
-bool enter_slot(const Element& element, Reader& reader, HeldListener& listener) {
+Entered enter_slot(const Element& element, Reader& reader, HeldListener& listener) {
   std::uint32_t slot = reader.slot();
   Reader value(element.value, element.set.family);
   Endpoint endpoint{value.address(), value.port()};
-  if (!reader.good() || !value.done() || endpoint.port == 0) return false;
-  listener.slots[slot] = endpoint;
-  return true;
+  bool right_part = element.set.part == part_of(element.key, element.set.family);
+  if (!reader.done() || !value.done() || endpoint.port == 0 || !right_part) return Entered::foreign;
+  return once_if(std::exchange(listener.slots[slot], endpoint).port == 0);
 }
 
-bool enter_listener(const Element& element, Reader& reader, const ListenerKey& key,
-                    HeldListener& listener) {
+Entered enter_note(const Element& element, bool& there, HeldListener& listener) {
+  listener.note = element.note;
+  return once_if(!std::exchange(there, true));
+}
+
+Entered enter_listener(const Element& element, Reader& reader, const ListenerKey& key,
+                       HeldListener& listener) {
+  if (element.set.name == SetName::slots) return enter_slot(element, reader, listener);
+  if (element.set.name == SetName::sources) return enter_source(element, reader, key, listener);
+  if (element.set.name == SetName::loops) {
+    IpAddress client = reader.address();
+    return reader.done() ? insert(listener.loops, client) : Entered::foreign;
+  }
+  if (!reader.done()) return Entered::foreign;
   switch (element.set.name) {
     case SetName::listeners:
-      listener.choice = element.choice;
-      return element.choice != Choice::none;
+      if (element.choice == Choice::none) return Entered::foreign;
+      return once_if(std::exchange(listener.choice, element.choice) == Choice::none);
     case SetName::ports:
-      listener.announced = true;
-      listener.note = element.note;
-      return true;
+      return enter_note(element, listener.announced, listener);
     case SetName::passed:
-      listener.passed = true;
-      listener.note = element.note;
-      return true;
-    case SetName::slots:
-      return enter_slot(element, reader, listener);
-    case SetName::sources:
-      return enter_source(element, reader, key, listener);
+      return enter_note(element, listener.passed, listener);
     case SetName::masquerade:
-      listener.masquerade = true;
-      return true;
-    case SetName::loops: {
-      IpAddress client = reader.address();
-      listener.loops.insert(std::ranges::lower_bound(listener.loops, client), client);
-      return true;
-    }
-    case SetName::guarded:
-    case SetName::links:
-      break;
+      return once_if(!std::exchange(listener.masquerade, true));
+    default:
+      return Entered::foreign;
   }
-  return false;
 }
 
 }  // namespace
 
 std::string to_string(const SetId& set) {
-  return fmt::format("{}{}", kBaseNames[static_cast<std::size_t>(set.name)],
-                     set.family == IpFamily::v4 ? 4 : 6);
+  std::string name = fmt::format("{}{}", kBaseNames[static_cast<std::size_t>(set.name)],
+                                 set.family == IpFamily::v4 ? 4 : 6);
+  return set.name == SetName::slots ? fmt::format("{}_{}", name, set.part) : name;
 }
 
-std::string chain_of(Choice choice, IpFamily family) {
+std::string chain_of(Choice choice, IpFamily family, std::uint8_t part) {
   static constexpr std::array<std::string_view, 5> kNames{"", "random", "client",
                                                           "restricted_random", "restricted_client"};
   ISTHMUS_ASSERT(choice != Choice::none, "no chain serves nothing");
-  return fmt::format("{}{}", kNames[static_cast<std::size_t>(choice)],
-                     family == IpFamily::v4 ? 4 : 6);
+  return fmt::format("{}{}_{}", kNames[static_cast<std::size_t>(choice)],
+                     family == IpFamily::v4 ? 4 : 6, part);
+}
+
+// A sum spreads neighbouring addresses and ports evenly. Kernels keep elements where it says, so it
+// must never change.
+std::uint8_t part_of(const Bytes& key, IpFamily family) {
+  const std::span<const std::uint8_t> listener =
+      key.view().first(std::min<std::size_t>(key.size, size_of(family) + 8));
+  unsigned sum = 0;
+  for (std::uint8_t byte : listener) sum += byte;
+  return static_cast<std::uint8_t>(sum % kSlotsParts);
 }
 
 void Bytes::add(std::span<const std::uint8_t> more) {
@@ -202,6 +228,7 @@ void Bytes::add(std::span<const std::uint8_t> more) {
 std::vector<Element> elements_of(const ListenerKey& key, const HeldListener& listener) {
   const IpFamily family = key.address.family;
   const Bytes plain = listener_key(key);
+  const std::uint8_t part = part_of(plain, family);
   std::vector<Element> elements;
   elements.reserve(kSlots + 3 + listener.sources.size() + listener.loops.size());
   auto add = [&](SetName name) -> Element& {
@@ -222,6 +249,7 @@ std::vector<Element> elements_of(const ListenerKey& key, const HeldListener& lis
     const Endpoint& owner = listener.slots[slot];
     if (owner.port == 0) continue;
     Element& element = add(SetName::slots);
+    element.set.part = part;
     add_slot(element.key, slot);
     add_address(element.value, owner.address);
     add_port(element.value, owner.port);
@@ -245,18 +273,16 @@ Element element_of(const IpPrefix& link) {
 }
 
 Result<> enter(const Element& element, Held& held) {
-  if (element.set.name == SetName::guarded) return enter_guarded(element, held);
-  if (element.set.name == SetName::links) return enter_link(element, held);
+  if (element.set.name == SetName::guarded) return answer(enter_guarded(element, held), element);
+  if (element.set.name == SetName::links) return answer(enter_link(element, held), element);
   Reader reader(element.key, element.set.family);
   ListenerKey key = reader.listener();
-  if (!reader.good()) return foreign(element);
-  // Entered beside the others only when it is understood whole.
-  auto found = held.listeners.find(key);
-  bool known = found != held.listeners.end();
-  HeldListener& listener = known ? found->second : held.listeners[key];
-  if (enter_listener(element, reader, key, listener) && reader.done()) return {};
-  if (!known) held.listeners.erase(key);
-  return foreign(element);
+  if (!reader.good()) return answer(Entered::foreign, element);
+  auto [listener, is_new] = held.listeners.try_emplace(key);
+  Entered entered = enter_listener(element, reader, key, listener->second);
+  // What is not understood whole leaves no trace.
+  if (entered == Entered::foreign && is_new) held.listeners.erase(listener);
+  return answer(entered, element);
 }
 
 }  // namespace isthmus::infra::drivers

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "isthmus/base/random.h"
 
@@ -51,6 +52,21 @@ TEST(nft_elements, whatever_a_listener_is_its_elements_say_it_all) {
   }
 }
 
+TEST(nft_elements, what_is_read_twice_is_seen) {
+  constexpr std::uint64_t kSeed = 20261130;
+  SCOPED_TRACE(kSeed);
+  SeededRandom random(kSeed);
+  std::vector<Element> elements{element_of(ip("192.0.2.1")), element_of(prefix("10.0.0.0/8"))};
+  for (int i = 0; i < 20; ++i) {
+    ListenerKey key{ip("192.0.2.1"), Protocol::tcp, static_cast<std::uint16_t>(1 + i)};
+    std::vector<Element> more = elements_of(key, a_listener(true, random));
+    elements.insert(elements.end(), more.begin(), more.end());
+  }
+  Held held;
+  for (const Element& element : elements) ASSERT_TRUE(enter(element, held));
+  for (const Element& element : elements) ASSERT_EQ(enter(element, held).outcome(), Outcome::busy);
+}
+
 TEST(nft_elements, guarded_addresses_and_links_come_back) {
   Held held;
   for (const char* address : {"192.0.2.1", "2001:db8::1"}) {
@@ -68,7 +84,7 @@ TEST(nft_elements, keys_are_laid_out_as_the_kernels_registers) {
   listener.slots[3] = {ip("10.0.0.1"), 0x7580};
   std::vector<Element> elements = elements_of({ip("192.0.2.1"), Protocol::udp, 0x0102}, listener);
   ASSERT_EQ(elements.size(), 1u);
-  EXPECT_EQ(to_string(elements[0].set), "slots4");
+  EXPECT_EQ(to_string(elements[0].set), "slots4_7");
   std::vector<std::uint8_t> key(elements[0].key.view().begin(), elements[0].key.view().end());
   key.resize(12);  // The slot behind is in the machine's order.
   EXPECT_EQ(key, (std::vector<std::uint8_t>{192, 0, 2, 1, 17, 0, 0, 0, 1, 2, 0, 0}));
@@ -102,6 +118,7 @@ TEST(nft_elements, what_we_could_not_have_made_is_refused_and_leaves_no_trace) {
     if (good.set.name == SetName::slots) {
       refused([](Element& element) { element.key.data[13] = 1; });  // Slot 256, or larger.
       refused([](Element& element) { element.value.size = 4; });
+      refused([](Element& element) { element.set.part ^= 1; });
     }
   }
   Element link = element_of(prefix("10.0.0.0/8"));
@@ -110,9 +127,21 @@ TEST(nft_elements, what_we_could_not_have_made_is_refused_and_leaves_no_trace) {
   EXPECT_EQ(enter(link, held).outcome(), Outcome::invalid);
 }
 
-TEST(nft_elements, chains_are_named_by_choice_and_family) {
-  EXPECT_EQ(chain_of(Choice::random, IpFamily::v4), "random4");
-  EXPECT_EQ(chain_of(Choice::restricted_client, IpFamily::v6), "restricted_client6");
+TEST(nft_elements, the_slots_of_many_listeners_are_spread_evenly_over_the_parts) {
+  std::array<int, kSlotsParts> listeners{};
+  HeldListener listener;
+  listener.slots[0] = {ip("10.0.0.1"), 80};
+  for (std::uint8_t i = 0; i < 80; ++i) {
+    IpAddress address = ip("192.0.2.0");
+    address.bytes[3] = i;
+    ++listeners[elements_of({address, Protocol::tcp, 80}, listener)[0].set.part];
+  }
+  for (int count : listeners) EXPECT_EQ(count, 10);
+}
+
+TEST(nft_elements, chains_are_named_by_choice_family_and_part) {
+  EXPECT_EQ(chain_of(Choice::random, IpFamily::v4, 0), "random4_0");
+  EXPECT_EQ(chain_of(Choice::restricted_client, IpFamily::v6, 7), "restricted_client6_7");
 }
 
 }  // namespace

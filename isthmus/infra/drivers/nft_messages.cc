@@ -62,7 +62,8 @@ void put_element(nlmsghdr* header, const Element& element, bool with_value) {
   if (with_value) {
     if (element.value.size > 0) put_value(header, NFTA_SET_ELEM_DATA, element.value);
     if (element.choice != Choice::none) {
-      put_verdict(header, chain_of(element.choice, element.set.family));
+      put_verdict(header, chain_of(element.choice, element.set.family,
+                                   part_of(element.key, element.set.family)));
     }
     if (!element.note.empty()) put_note(header, element.note);
   }
@@ -114,7 +115,7 @@ Bytes read_value(const nlattr* attribute) {
 }
 
 // none: a verdict that we never write.
-Choice read_choice(const nlattr* data, IpFamily family) {
+Choice read_choice(const nlattr* data, IpFamily family, std::uint8_t part) {
   Attributes verdict = nested(nested(data)[NFTA_DATA_VERDICT]);
   const nlattr* code = verdict[NFTA_VERDICT_CODE];
   const nlattr* chain = verdict[NFTA_VERDICT_CHAIN];
@@ -126,7 +127,7 @@ Choice read_choice(const nlattr* data, IpFamily family) {
   }
   for (Choice choice :
        {Choice::random, Choice::client, Choice::restricted_random, Choice::restricted_client}) {
-    if (chain_of(choice, family) == mnl_attr_get_str(chain)) return choice;
+    if (chain_of(choice, family, part) == mnl_attr_get_str(chain)) return choice;
   }
   return Choice::none;
 }
@@ -146,7 +147,8 @@ Element read_element(const nlattr* attribute, const SetId& set) {
   element.key = read_value(parts[NFTA_SET_ELEM_KEY]);
   element.key_end = read_value(parts[NFTA_SET_ELEM_KEY_END]);
   if (set.name == SetName::listeners) {
-    element.choice = read_choice(parts[NFTA_SET_ELEM_DATA], set.family);
+    element.choice =
+        read_choice(parts[NFTA_SET_ELEM_DATA], set.family, part_of(element.key, set.family));
   } else {
     element.value = read_value(parts[NFTA_SET_ELEM_DATA]);
   }

@@ -103,12 +103,12 @@ class Writer {
         .add("cmp", {{NFTNL_EXPR_CMP_SREG, kKeyRegister}, {NFTNL_EXPR_CMP_OP, NFT_CMP_NEQ}})
         .data(NFTNL_EXPR_CMP_DATA, &zero, sizeof zero);
   }
-  Writer& lookup(SetName set, const Layout& layout) {
+  Writer& lookup(SetName set, const Layout& layout, std::uint8_t part = 0) {
     return add("lookup", {{NFTNL_EXPR_LOOKUP_SREG, kKeyRegister}, {NFTNL_EXPR_LOOKUP_FLAGS, 0}})
-        .text(NFTNL_EXPR_LOOKUP_SET, to_string(SetId{set, layout.family}));
+        .text(NFTNL_EXPR_LOOKUP_SET, to_string(SetId{set, layout.family, part}));
   }
-  Writer& map(SetName set, const Layout& layout, std::uint32_t to) {
-    return lookup(set, layout).number(NFTNL_EXPR_LOOKUP_DREG, to);
+  Writer& map(SetName set, const Layout& layout, std::uint32_t to, std::uint8_t part = 0) {
+    return lookup(set, layout, part).number(NFTNL_EXPR_LOOKUP_DREG, to);
   }
   Writer& verdict(std::uint32_t code, const std::string& chain = {}) {
     add("immediate", {{NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT}, {NFTNL_EXPR_IMM_VERDICT, code}});
@@ -208,8 +208,8 @@ std::string named(std::string_view name, const Layout& layout) {
   return std::string(name) + (layout.family == IpFamily::v4 ? "4" : "6");
 }
 
-Chain choosing_chain(Choice choice, const Layout& layout) {
-  Chain chain{.name = chain_of(choice, layout.family), .hook = {}, .rules = {}};
+Chain choosing_chain(Choice choice, const Layout& layout, std::uint8_t part) {
+  Chain chain{.name = chain_of(choice, layout.family, part), .hook = {}, .rules = {}};
   Writer rule(chain.name);
   // By the client first: its address would overwrite the key.
   if (choice == Choice::client) {
@@ -221,19 +221,19 @@ Chain choosing_chain(Choice choice, const Layout& layout) {
   } else {
     rule.of(layout).listener(layout).random_slot(layout.fourth_register);
   }
-  rule.map(SetName::slots, layout, kKeyRegister).dnat(layout);
+  rule.map(SetName::slots, layout, kKeyRegister, part).dnat(layout);
   chain.rules.push_back(rule.done());
   return chain;
 }
 
-Chain restricting_chain(Choice choice, Choice then, const Layout& layout) {
-  Chain chain{.name = chain_of(choice, layout.family), .hook = {}, .rules = {}};
+Chain restricting_chain(Choice choice, Choice then, const Layout& layout, std::uint8_t part) {
+  Chain chain{.name = chain_of(choice, layout.family, part), .hook = {}, .rules = {}};
   chain.rules.push_back(
       Writer(chain.name)
           .listener(layout)
           .source(layout, layout.fourth_register)
           .lookup(SetName::sources, layout)
-          .verdict(static_cast<std::uint32_t>(NFT_GOTO), chain_of(then, layout.family))
+          .verdict(static_cast<std::uint32_t>(NFT_GOTO), chain_of(then, layout.family, part))
           .done());
   chain.rules.push_back(Writer(chain.name).verdict(NF_DROP).done());
   return chain;
@@ -373,10 +373,12 @@ std::string text_of(const Rule& rule) {
 std::vector<Chain> wanted_chains() {
   std::vector<Chain> chains;
   for (const Layout& layout : kLayouts) {
-    chains.push_back(choosing_chain(Choice::random, layout));
-    chains.push_back(choosing_chain(Choice::client, layout));
-    chains.push_back(restricting_chain(Choice::restricted_random, Choice::random, layout));
-    chains.push_back(restricting_chain(Choice::restricted_client, Choice::client, layout));
+    for (std::uint8_t part = 0; part < kSlotsParts; ++part) {
+      chains.push_back(choosing_chain(Choice::random, layout, part));
+      chains.push_back(choosing_chain(Choice::client, layout, part));
+      chains.push_back(restricting_chain(Choice::restricted_random, Choice::random, layout, part));
+      chains.push_back(restricting_chain(Choice::restricted_client, Choice::client, layout, part));
+    }
     chains.push_back(guarded_chain(layout));
   }
   chains.push_back(serving_chain("prerouting", NF_INET_PRE_ROUTING));

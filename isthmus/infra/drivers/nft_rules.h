@@ -2,7 +2,8 @@
 // elements of its sets (nft_elements.h).
 //
 //   prerouting, output   nat      to a listener's key? go to the chain that chooses its target
-//     random, client              draw a slot, at random or by the client's address, and DNAT to
+//     random, client              one for each part of the slots (nft_elements.h): draw a slot, at
+//     random or by the client's address, and DNAT to
 //                                 its owner; without an owner the packet stays where it is
 //     restricted_…                the same for allowed clients; all others are dropped
 //   postrouting          nat      flows of listeners that masquerade, and those whose replies would

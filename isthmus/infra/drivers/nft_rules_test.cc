@@ -17,26 +17,26 @@ std::string text_of_chain(const std::string& name) {
 }
 
 TEST(nft_rules, a_slot_is_drawn_and_its_owner_is_the_destination) {
-  EXPECT_EQ(text_of_chain("random4"),
+  EXPECT_EQ(text_of_chain("random4_0"),
             "meta load nfproto => reg 1 \n"
             "cmp eq reg 1 0x00000002 \n"
             "payload load 4b @ network header + 16 => reg 1 \n"
             "meta load l4proto => reg 9 \n"
             "payload load 2b @ transport header + 2 => reg 10 \n"
             "numgen reg 11 = random mod 128 \n"
-            "lookup reg 1 set slots4 dreg 1 0x0 \n"
+            "lookup reg 1 set slots4_0 dreg 1 0x0 \n"
             "nat dnat ip addr_min reg 1 addr_max reg 1 proto_min reg 9 proto_max reg 9 flags 0x3 \n"
             "--\n");
 }
 
 TEST(nft_rules, with_affinity_the_slot_is_a_hash_of_the_client_alone) {
-  EXPECT_TRUE(
-      text_of_chain("client6").contains("payload load 16b @ network header + 8 => reg 3 \n"
-                                        "hash reg 14 = jhash(reg 3, 16, 0x69737468) % mod 128 \n"));
+  EXPECT_TRUE(text_of_chain("client6_0")
+                  .contains("payload load 16b @ network header + 8 => reg 3 \n"
+                            "hash reg 14 = jhash(reg 3, 16, 0x69737468) % mod 128 \n"));
 }
 
 TEST(nft_rules, a_restricted_listener_ends_in_silence) {
-  EXPECT_TRUE(text_of_chain("restricted_random4").ends_with("immediate reg 0 drop \n--\n"));
+  EXPECT_TRUE(text_of_chain("restricted_random4_7").ends_with("immediate reg 0 drop \n--\n"));
 }
 
 TEST(nft_rules, no_rule_reads_or_writes_a_mark) {

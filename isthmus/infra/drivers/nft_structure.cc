@@ -293,7 +293,12 @@ Result<> read_sets(NetlinkSocket& socket, HeldStructure& held) {
 std::vector<SetShape> wanted_sets() {
   std::vector<SetShape> shapes;
   for (IpFamily family : {IpFamily::v4, IpFamily::v6}) {
-    for (SetName name : kSetNames) shapes.push_back(shape_of({name, family}));
+    for (SetName name : kSetNames) {
+      const std::uint8_t parts = name == SetName::slots ? kSlotsParts : 1;
+      for (std::uint8_t part = 0; part < parts; ++part) {
+        shapes.push_back(shape_of({name, family, part}));
+      }
+    }
   }
   return shapes;
 }

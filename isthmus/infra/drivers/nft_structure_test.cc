@@ -31,7 +31,7 @@ class NftStructureTest : public testing::PrivilegedTest {
   void make_right() {
     NetlinkMessages messages;
     add_structure(read(), *socket, messages);
-    EXPECT_LT(messages.size(), 64u * 1024);
+    EXPECT_LT(messages.size(), 128u * 1024);
     Result<> committed = commit(messages, *socket);
     EXPECT_TRUE(committed) << committed.error().message;
   }
@@ -64,15 +64,18 @@ TEST_F(NftStructureTest, others_hands_are_seen_and_undone) {
   for (const char* damage : {
            "nft flush chain inet isthmus postrouting; nft delete set inet isthmus loops4;"
            "nft add set inet isthmus loops4 { type ipv4_addr \\; }",
-           "nft flush chain inet isthmus random4",
+           "nft flush chain inet isthmus random4_3",
            "nft insert rule inet isthmus input accept",
-           "nft add rule inet isthmus client6 drop",
+           "nft add rule inet isthmus client6_0 drop",
            "nft add chain inet isthmus prerouting { policy drop \\; }",
            "nft add chain inet isthmus extra { type filter hook forward priority 0 \\; policy drop "
            "\\; }",
            "nft add set inet isthmus extra { type ipv4_addr \\; }",
-           "nft flush chain inet isthmus restricted_random4;"
-           "nft flush chain inet isthmus restricted_client4; nft delete set inet isthmus sources4",
+           "for i in 0 1 2 3 4 5 6 7; do nft flush chain inet isthmus restricted_random4_$i;"
+           "nft flush chain inet isthmus restricted_client4_$i; done;"
+           "nft delete set inet isthmus sources4",
+           "nft flush chain inet isthmus random4_1; nft flush chain inet isthmus client4_1;"
+           "nft delete map inet isthmus slots4_1",
        }) {
     host->run(damage);
     EXPECT_EQ(judge(read()), Structure::damaged) << damage;
@@ -104,9 +107,9 @@ TEST_F(NftStructureTest, people_can_list_it) {
   make_right();
   std::string listed = host->run("nft list table inet isthmus");
   EXPECT_TRUE(listed.contains("comment \"made by isthmus infra\"")) << listed;
-  EXPECT_TRUE(listed.contains("chain restricted_client6")) << listed;
+  EXPECT_TRUE(listed.contains("chain restricted_client6_0")) << listed;
   EXPECT_TRUE(
-      listed.contains("ip daddr . meta l4proto . th dport . numgen random mod 128 map @slots4"))
+      listed.contains("ip daddr . meta l4proto . th dport . numgen random mod 128 map @slots4_0"))
       << listed;
 }
 
