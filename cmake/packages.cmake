@@ -11,6 +11,7 @@ find_package(spdlog REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(GTest REQUIRED)
+find_package(rapidcheck REQUIRED)
 
 # Netfilter's own small libraries bring pkg-config files only.
 foreach(library IN ITEMS mnl nftnl)

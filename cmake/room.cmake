@@ -30,7 +30,8 @@ function(isthmus_room name)
   if(tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE
-      isthmus_${name} ${room_TEST_DEPENDS} ${room_LIBRARIES} isthmus_flags GTest::gtest GTest::gmock GTest::gtest_main)
+      isthmus_${name} ${room_TEST_DEPENDS} ${room_LIBRARIES} isthmus_flags GTest::gtest GTest::gmock GTest::gtest_main
+      rapidcheck)
     # Discovery runs at test time: building never executes what it has just built.
     gtest_discover_tests(${name}_test NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       TEST_PREFIX "${name}: " PROPERTIES TIMEOUT 60 LABELS unit)

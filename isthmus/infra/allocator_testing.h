@@ -20,10 +20,12 @@ inline IpAddress ip(std::string_view text) { return parse_ip(text).value(); }
 inline api::LoadBalancerSpec balancer_spec(const std::vector<std::uint16_t>& ports = {80}) {
   api::LoadBalancerSpec spec;
   spec.families = {IpFamily::v4};
+  spec.target_groups = {{.name = "web", .target_set = "web", .port = 8080}};
   for (std::uint16_t port : ports) {
     api::Listener listener;
     listener.name = fmt::format("tcp-{}", port);
     listener.port = port;
+    listener.target_group = "web";
     spec.listeners.push_back(std::move(listener));
   }
   return spec;
@@ -69,6 +71,8 @@ class TestLedger {
     BalancerRecord record;
     record.metadata.owner = name.owner;
     record.metadata.name = name.name;
+    record.metadata.uid = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
+    record.metadata.generation = 1;
     record.spec = spec;
     record.addresses = allocation->addresses;
     commit(allocation->writes);

@@ -1,0 +1,349 @@
+// Ten thousand random lives of a ledger's addresses, each step held against the promises of
+// allocator.h as somebody else would check them: slowly, one address at a time.
+//
+// The seed is printed at the start and with a failure, which rapidcheck shrinks to the fewest steps
+// that show it; RC_PARAMS="seed=N" repeats a run.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/detail/Configuration.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <ostream>
+
+#include "isthmus/infra/allocator.h"
+#include "isthmus/infra/allocator_testing.h"
+#include "isthmus/infra/balancer_codec.h"
+
+namespace isthmus::infra {
+namespace {
+
+constexpr int kRuns = 10'000;
+
+struct Step {
+  enum Kind { put, leave, finalize, pass_time, forget, restart, lose };
+  Kind kind = put;
+  int who = 0;
+  int wish = 0;
+  int sharing_key = 0;
+  int ports = 0;
+  int seconds = 0;
+
+  friend std::ostream& operator<<(std::ostream& out, const Step& step) {
+    constexpr std::array kNames = {"put",    "leave",   "finalize", "pass_time",
+                                   "forget", "restart", "lose"};
+    return out << fmt::format("{}(who {}, wish {}, key {}, ports {}, {} s)", kNames[step.kind],
+                              step.who, step.wish, step.sharing_key, step.ports, step.seconds);
+  }
+};
+
+rc::Gen<Step> any_step() {
+  auto kind = rc::gen::weightedElement<Step::Kind>({{12, Step::put},
+                                                    {4, Step::leave},
+                                                    {5, Step::finalize},
+                                                    {4, Step::pass_time},
+                                                    {2, Step::forget},
+                                                    {1, Step::restart},
+                                                    {1, Step::lose}});
+  return rc::gen::construct<Step>(kind, rc::gen::inRange(0, 8), rc::gen::inRange(0, 14),
+                                  rc::gen::inRange(0, 4), rc::gen::inRange(1, 8),
+                                  rc::gen::inRange(0, 400));
+}
+
+ObjectName name_of(int who) { return {who < 6 ? "prod" : "test", std::string(1, "abcdefgh"[who])}; }
+
+// Two pools of few addresses, so that they run out: public assigns by itself, reserved does not.
+constexpr std::string_view kV4 = "192.0.2.";
+constexpr std::string_view kV6 = "2001:db8::";
+
+api::LoadBalancerSpec wished(const Step& step) {
+  api::LoadBalancerSpec spec = balancer_spec({});
+  if (step.wish == 5) spec.families = {IpFamily::v6};
+  if (step.wish == 6 || step.wish == 8) spec.families = {IpFamily::v4, IpFamily::v6};
+  if (step.wish == 7 || step.wish == 8) spec.pool = step.wish == 7 ? "reserved" : "public";
+  if (step.wish >= 9) spec = asking_for({fmt::format("{}{}", kV4, step.seconds % 12)});
+  if (step.wish == 12) {
+    spec = asking_for(
+        {fmt::format("{}{}", kV4, step.seconds % 8), fmt::format("{}{:x}", kV6, step.seconds % 4)});
+  }
+  spec.listeners = balancer_spec([&step] {
+                     std::vector<std::uint16_t> ports;
+                     for (std::uint16_t bit = 0; bit < 3; ++bit) {
+                       if ((step.ports >> bit & 1) != 0) ports.push_back(1000 + bit);
+                     }
+                     return ports;
+                   }())
+                       .listeners;
+  if (step.sharing_key > 1) spec.sharing_key = fmt::format("key{}", step.sharing_key);
+  return spec;
+}
+
+using Holders = std::set<ObjectName>;
+
+Holders holders_of(const LedgerSnapshot& snapshot, const IpAddress& address) {
+  Holders holders;
+  const AddressRecord* record = snapshot.address(address);
+  if (record == nullptr) return holders;
+  for (const std::string& name : record->holders) holders.insert({record->owner, name});
+  return holders;
+}
+
+std::vector<IpAddress> addresses_of(const LedgerSnapshot& snapshot, const Orphans& orphans,
+                                    const ObjectName& name) {
+  auto orphan = orphans.find(name);
+  if (orphan != orphans.end()) return orphan->second.addresses;
+  const BalancerRecord* balancer = snapshot.balancer(name);
+  return balancer == nullptr ? std::vector<IpAddress>{} : balancer->addresses;
+}
+
+bool contains(const std::vector<IpAddress>& addresses, const IpAddress& address) {
+  return std::ranges::find(addresses, address) != addresses.end();
+}
+
+// One life: the ledger, and what somebody who only watches knows about it.
+class Life {
+ public:
+  Life() {
+    ledger.add_pool("public", {"192.0.2.0/29", "2001:db8::/126"});
+    ledger.add_pool("reserved", {"192.0.2.8/30"}, false);
+    for (int i = 0; i < 12; ++i) all.push_back(ip(fmt::format("{}{}", kV4, i)));
+    for (int i = 0; i < 4; ++i) all.push_back(ip(fmt::format("{}{:x}", kV6, i)));
+  }
+
+  void take(const Step& step) {
+    before = ledger.snapshot;
+    orphans_before = ledger.orphans;
+    actor = name_of(step.who);
+    const BalancerRecord* balancer = before.balancer(actor);
+    bool is_leaving = balancer != nullptr && balancer->is_leaving();
+    if (step.kind == Step::put) put(wished(step));
+    if (step.kind == Step::leave && balancer != nullptr) ledger.leave(actor);
+    if (step.kind == Step::finalize && is_leaving) ledger.finalize(actor);
+    if (step.kind == Step::pass_time) ledger.now += std::chrono::seconds(step.seconds);
+    if (step.kind == Step::forget) ledger.forget();
+    if (step.kind == Step::restart) restart();
+    if (step.kind == Step::lose && balancer != nullptr && lose()) return;
+    check_changes();
+    check_what_stands();
+  }
+
+ private:
+  void put(const api::LoadBalancerSpec& spec) {
+    const std::string answer = ledger.put(actor, spec);
+    const BalancerRecord* balancer = ledger.snapshot.balancer(actor);
+    bool refused = balancer == nullptr || answer.contains(": ");
+    if (refused) {
+      RC_ASSERT(ledger.snapshot.addresses.is_same_as(before.addresses));
+      RC_ASSERT(ledger.snapshot.balancers.is_same_as(before.balancers));
+      if (answer.starts_with("pool-exhausted")) check_exhausted(spec);
+      return;
+    }
+    if (!spec.addresses.empty()) {
+      RC_ASSERT(balancer->addresses == spec.addresses);
+      return;
+    }
+    RC_ASSERT(balancer->addresses.size() == spec.families.size());
+    for (std::size_t i = 0; i < spec.families.size(); ++i) check_pick(spec, spec.families[i], i);
+  }
+
+  // What it had stays, and else it got the best there was.
+  void check_pick(const api::LoadBalancerSpec& spec, IpFamily family, std::size_t index) {
+    const IpAddress& picked = ledger.snapshot.balancer(actor)->addresses[index];
+    RC_ASSERT(picked.family == family);
+    bool had_some = false;
+    for (const IpAddress& had : addresses_of(before, orphans_before, actor)) {
+      if (had.family != family || (!spec.pool.empty() && spec.pool != pool_of(had))) continue;
+      if (!had_some) RC_ASSERT(picked == had);
+      had_some = true;
+    }
+    if (had_some) return;
+    RC_ASSERT(could_have(picked, spec));
+    RC_ASSERT(pool_of(picked) == (spec.pool.empty() ? "public" : spec.pool) || was_mine(picked));
+    bool is_fresh = before.address(picked) == nullptr;
+    for (const IpAddress& other : all) {
+      if (other.family != family || pool_of(other) != pool_of(picked)) continue;
+      if (!could_have(other, spec)) continue;
+      if (was_mine(other)) RC_ASSERT(was_mine(picked));
+      bool other_fresh = before.address(other) == nullptr;
+      if (is_fresh && other_fresh) RC_ASSERT(picked <= other);
+      bool was_shared = !holders_of(before, picked).empty() || was_mine(picked);
+      if (!is_fresh && !was_shared) RC_ASSERT(!other_fresh);
+    }
+  }
+
+  void check_exhausted(const api::LoadBalancerSpec& spec) {
+    bool one_family_has_none = false;
+    for (IpFamily family : spec.families) {
+      bool has_one = false;
+      for (const IpAddress& had : addresses_of(before, orphans_before, actor)) {
+        has_one =
+            has_one || (had.family == family && (spec.pool.empty() || pool_of(had) == spec.pool));
+      }
+      for (const IpAddress& address : all) {
+        bool fits = pool_of(address) == (spec.pool.empty() ? "public" : spec.pool);
+        has_one = has_one || (address.family == family && fits && could_have(address, spec));
+      }
+      one_family_has_none = one_family_has_none || !has_one;
+    }
+    RC_ASSERT(one_family_has_none);
+  }
+
+  static std::string pool_of(const IpAddress& address) {
+    return address.family == IpFamily::v4 && address.bytes[3] >= 8 ? "reserved" : "public";
+  }
+
+  bool was_mine(const IpAddress& address) const {
+    const AddressRecord* record = before.address(address);
+    return record != nullptr && record->is_cooling(ledger.now) && record->owner == actor.owner &&
+           record->last_holder == actor.name;
+  }
+
+  // By the rules, and without being asked for.
+  bool could_have(const IpAddress& address, const api::LoadBalancerSpec& spec) const {
+    for (const auto& [orphan, found] : orphans_before) {
+      if (orphan != actor && contains(found.addresses, address)) return false;
+    }
+    const AddressRecord* record = before.address(address);
+    bool is_anycast = address == ip("2001:db8::");
+    if (record == nullptr) return !is_anycast;
+    if (record->holders.empty()) {
+      return was_mine(address) || (!record->is_cooling(ledger.now) && !is_anycast);
+    }
+    if (record->owner != actor.owner || spec.sharing_key.empty()) return false;
+    if (record->sharing_key != spec.sharing_key) return false;
+    return std::ranges::none_of(record->holders, [&](const std::string& holder) {
+      return holder != actor.name &&
+             serve_one_port(before.balancer({actor.owner, holder})->spec, spec);
+    });
+  }
+
+  static bool serve_one_port(const api::LoadBalancerSpec& left,
+                             const api::LoadBalancerSpec& right) {
+    return std::ranges::any_of(left.listeners, [&right](const api::Listener& listener) {
+      return std::ranges::any_of(right.listeners, [&listener](const api::Listener& other) {
+        return listener.protocol == other.protocol && listener.port == other.port;
+      });
+    });
+  }
+
+  // Nobody but the actor gains or loses an address, what is let go cools down, epochs only rise.
+  void check_changes() {
+    for (const auto& [name, record] : before.balancers) {
+      const BalancerRecord* now = ledger.snapshot.balancer(name);
+      if (name == actor || record->is_tombstone()) continue;
+      RC_ASSERT(now != nullptr);
+      RC_ASSERT(now->addresses == record->addresses);
+    }
+    for (const IpAddress& address : all) {
+      const Holders were = holders_of(before, address);
+      const Holders are = holders_of(ledger.snapshot, address);
+      if (were == are) continue;
+      Holders others_were = were;
+      Holders others_are = are;
+      others_were.erase(actor);
+      others_are.erase(actor);
+      RC_ASSERT(others_were == others_are);
+      const AddressRecord& record = *ledger.snapshot.address(address);
+      if (are.empty()) {
+        RC_ASSERT(record.is_cooling(ledger.now));
+        RC_ASSERT(record.free_at == ledger.now + api::Pool{}.cool_down);
+        RC_ASSERT((ObjectName{record.owner, record.last_holder}) == actor);
+      }
+      const AddressRecord* old = before.address(address);
+      if (are.contains(actor) && old != nullptr && old->is_cooling(ledger.now)) {
+        RC_ASSERT(was_mine(address) || contains(orphans_before[actor].addresses, address));
+      }
+      RC_ASSERT(record.epoch > epochs[address]);
+      epochs[address] = record.epoch;
+    }
+  }
+
+  // No address is held twice, sharers get along, and both sides of the ledger say the same.
+  void check_what_stands() const {
+    for (const auto& [address, record] : ledger.snapshot.addresses) {
+      RC_ASSERT(record->address == address);
+      RC_ASSERT(record->holders.size() < 2 || !record->sharing_key.empty());
+      for (const std::string& holder : record->holders) {
+        const BalancerRecord* balancer = ledger.snapshot.balancer({record->owner, holder});
+        RC_ASSERT(balancer != nullptr);
+        RC_ASSERT(contains(balancer->addresses, address));
+        RC_ASSERT(balancer->spec.sharing_key == record->sharing_key);
+        for (const std::string& other : record->holders) {
+          if (other == holder) continue;
+          const BalancerRecord* beside = ledger.snapshot.balancer({record->owner, other});
+          RC_ASSERT(!serve_one_port(balancer->spec, beside->spec));
+        }
+      }
+      for (const auto& [orphan, found] : ledger.orphans) {
+        RC_ASSERT(record->holders.empty() || !contains(found.addresses, address));
+      }
+    }
+    for (const auto& [name, record] : ledger.snapshot.balancers) {
+      for (const IpAddress& address : record->addresses) {
+        RC_ASSERT(holders_of(ledger.snapshot, address).contains(name));
+      }
+    }
+  }
+
+  // Everything is read again from what the store keeps.
+  void restart() {
+    LedgerSnapshot again;
+    again.revision = before.revision;
+    for (const auto& [name, record] : before.balancers) {
+      auto read = decode_balancer_record(encode(*record), record->metadata.revision);
+      again.balancers[name] = std::make_shared<const BalancerRecord>(read.value());
+      RC_ASSERT(*again.balancers.look_up(name) == *record);
+    }
+    for (const auto& [name, record] : before.pools) {
+      auto read = decode_pool_record(encode(*record), record->pool.revision);
+      again.pools[name] = std::make_shared<const PoolRecord>(read.value());
+    }
+    for (const auto& [address, record] : before.addresses) {
+      auto read = decode_address_record(encode(*record), record->revision);
+      again.addresses[address] = std::make_shared<const AddressRecord>(read.value());
+      RC_ASSERT(*again.addresses.look_up(address) == *record);
+    }
+    ledger.snapshot = std::move(again);
+  }
+
+  // The store is an old copy that has never heard of the actor: the kernel still serves it.
+  bool lose() {
+    const BalancerRecord* balancer = before.balancer(actor);
+    for (const IpAddress& address : balancer->addresses) {
+      if (holders_of(before, address).size() != 1) return false;
+    }
+    ledger.orphans[actor] = {.generation = 1, .addresses = balancer->addresses};
+    for (const IpAddress& address : balancer->addresses) ledger.snapshot.addresses.erase(address);
+    ledger.snapshot.balancers.erase(actor);
+    return true;
+  }
+
+  TestLedger ledger;
+  std::vector<IpAddress> all;
+  std::map<IpAddress, std::uint64_t> epochs;
+
+  LedgerSnapshot before;
+  Orphans orphans_before;
+  ObjectName actor;
+};
+
+TEST(allocator_property, no_address_is_held_twice_or_changes_by_itself_or_goes_without_cooling) {
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
+  params.maxSuccess = kRuns;
+  auto result = rc::detail::checkTestable(
+      [] {
+        Life life;
+        for (const Step& step : *rc::gen::container<std::vector<Step>>(any_step())) {
+          life.take(step);
+        }
+      },
+      rc::detail::TestMetadata(), params);
+  EXPECT_TRUE(result.is<rc::detail::SuccessResult>());
+  rc::detail::printResultMessage(result, std::cerr);
+  std::cerr << fmt::format("\nseed {}\n", params.seed);
+}
+
+}  // namespace
+}  // namespace isthmus::infra
