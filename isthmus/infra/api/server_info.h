@@ -17,6 +17,9 @@ inline constexpr std::string_view kProtocolVersion = "v1";
 namespace capability {
 inline constexpr std::string_view instances = "instances";
 inline constexpr std::string_view instance_watch = "instances.watch";
+inline constexpr std::string_view load_balancers = "loadBalancers";  // And all under /v1/owners.
+inline constexpr std::string_view load_balancer_watch = "loadBalancers.watch";
+inline constexpr std::string_view target_sets = "targetSets";
 }  // namespace capability
 
 struct ServerInfo {
