@@ -9,6 +9,7 @@
 #include "isthmus/infra/api/openapi.h"
 #include "isthmus/infra/api/rules.h"
 #include "isthmus/infra/api/server_info.h"
+#include "isthmus/infra/instance_events.h"
 #include "isthmus/infra/object_requests.h"
 #include "isthmus/infra/responses.h"
 
@@ -56,8 +57,13 @@ net::Response unauthenticated(const Caller& caller, std::string_view path, std::
 HttpApi::HttpApi(Parts parts)
     : parts_(std::move(parts)),
       instance_api_(parts_.instances, parts_.log),
-      watch_stream_(parts_.store, parts_.instances, parts_.metrics),
-      on_collect_(parts_.metrics, [this] { refresh_gauges(); }) {}
+      watch_stream_(parts_.store, parts_.metrics),
+      on_collect_(parts_.metrics, [this] { refresh_gauges(); }) {
+  if (parts_.ledger == nullptr) return;
+  ISTHMUS_ASSERT(parts_.clock != nullptr, "what is shown of the ledger depends on the time");
+  object_api_.emplace(ObjectParts{parts_.store, *parts_.ledger, parts_.access, parts_.view,
+                                  *parts_.clock, parts_.metrics, parts_.log, parts_.driver});
+}
 
 std::string HttpApi::request_id(const net::Request& request) {
   std::optional<std::string_view> given = request.headers.find(kRequestId);
@@ -139,17 +145,22 @@ Task<Result<>> HttpApi::serve(net::Request request, net::Peer peer, net::Respons
     Result<> sent = co_await send(std::move(exchange.error()), std::move(id), writer);
     co_return sent;
   }
-  if (exchange->route.operation == Operation::watch) {
-    Result<> watched = co_await watch(std::move(*exchange), writer);
+  const Operation operation = exchange->route.operation;
+  if (operation == Operation::watch) {
+    Result<> watched = co_await watch_instances(std::move(*exchange), writer);
     co_return watched;
   }
-  net::Response response = co_await answer(*exchange);
-  count(to_string(exchange->route.operation), response.status);
+  if (operation == Operation::watch_owner && object_api_) {
+    Result<> watched = co_await watch_owner(std::move(*exchange), writer);
+    co_return watched;
+  }
+  net::Response response = co_await answer(*exchange, writer);
+  count(to_string(operation), response.status);
   Result<> sent = co_await send(std::move(response), std::move(id), writer);
   co_return sent;
 }
 
-Task<net::Response> HttpApi::answer(const Exchange& exchange) {
+Task<net::Response> HttpApi::answer(const Exchange& exchange, net::ResponseWriter& writer) {
   net::Response response;
   switch (exchange.route.operation) {
     case Operation::list_instances:
@@ -183,19 +194,27 @@ Task<net::Response> HttpApi::answer(const Exchange& exchange) {
     case Operation::watch:
       ISTHMUS_ASSERT(false, "a watch is a stream and has been taken out before");
     default:
-      response = refused(exchange, no_balancers());
+      if (!object_api_) co_return refused(exchange, no_balancers());
+      response = co_await object_api_->answer(exchange, writer);
   }
   co_return response;
 }
 
 net::Response HttpApi::server_info() const {
-  return json_response(
-      200, encode(api::ServerInfo{.protocol_version = std::string(api::kProtocolVersion),
-                                  .provider_name = "isthmus",
-                                  .provider_id_scheme = "isthmus",
-                                  .capabilities = {std::string(api::capability::instances),
-                                                   std::string(api::capability::instance_watch)},
-                                  .server_version = parts_.version}));
+  api::ServerInfo info{.protocol_version = std::string(api::kProtocolVersion),
+                       .provider_name = "isthmus",
+                       .provider_id_scheme = "isthmus",
+                       .capabilities = {std::string(api::capability::instances),
+                                        std::string(api::capability::instance_watch)},
+                       .server_version = parts_.version};
+  if (object_api_) {
+    for (std::string_view offered :
+         {api::capability::load_balancers, api::capability::load_balancer_watch,
+          api::capability::target_sets}) {
+      info.capabilities.emplace_back(offered);
+    }
+  }
+  return json_response(200, encode(info));
 }
 
 Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
@@ -221,7 +240,19 @@ Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
   co_return text_response(snapshot ? 200 : 503, std::move(text));
 }
 
-Task<Result<>> HttpApi::watch(Exchange exchange, net::ResponseWriter& writer) {
+Task<Result<>> HttpApi::watch_instances(Exchange exchange, net::ResponseWriter& writer) {
+  InstanceEvents source(parts_.instances);
+  Result<> watched = co_await watch(std::move(exchange), source, writer);
+  co_return watched;
+}
+
+Task<Result<>> HttpApi::watch_owner(Exchange exchange, net::ResponseWriter& writer) {
+  OwnerEvents source = object_api_->events(exchange);
+  Result<> watched = co_await watch(std::move(exchange), source, writer);
+  co_return watched;
+}
+
+Task<Result<>> HttpApi::watch(Exchange exchange, EventSource& source, net::ResponseWriter& writer) {
   auto from = read_watch_request(exchange.target);
   std::optional<net::Response> refusal;
   if (!from) refusal = refused(exchange, std::move(from.error()));
@@ -234,7 +265,7 @@ Task<Result<>> HttpApi::watch(Exchange exchange, net::ResponseWriter& writer) {
     Result<> checked = co_await watch_stream_.check(*from);
     if (!checked) refusal = failed(exchange, checked.error(), parts_.log);
   }
-  count(to_string(Operation::watch), refusal ? refusal->status : 200);
+  count(to_string(exchange.route.operation), refusal ? refusal->status : 200);
   if (refusal) {
     Result<> sent = co_await send(std::move(*refusal), exchange.id, writer);
     co_return sent;
@@ -242,12 +273,14 @@ Task<Result<>> HttpApi::watch(Exchange exchange, net::ResponseWriter& writer) {
   std::optional<std::string> authorization;
   if (auto header = exchange.request.headers.find("Authorization")) authorization = *header;
   const Access& access = parts_.access;
-  auto allowed = [&access, authorization, on_unix_socket = exchange.on_unix_socket] {
-    return access.who(authorization, on_unix_socket).role != Role::nobody;
+  auto allowed = [&access, authorization, route = exchange.route,
+                  on_unix_socket = exchange.on_unix_socket] {
+    const Caller caller = access.who(authorization, on_unix_socket);
+    return caller.role != Role::nobody && !why_not_yours(route, caller);
   };
   net::Headers headers{{std::string(kRequestId), exchange.id}};
   Result<> served =
-      co_await watch_stream_.serve(*from, std::move(allowed), std::move(headers), writer);
+      co_await watch_stream_.serve(*from, source, std::move(allowed), std::move(headers), writer);
   co_return served;
 }
 

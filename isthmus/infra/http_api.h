@@ -4,6 +4,7 @@
 // the log of what it changed carry. Who may do what is decided here, before anything is read.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "isthmus/base/log.h"
@@ -15,6 +16,7 @@
 #include "isthmus/infra/instance_api.h"
 #include "isthmus/infra/instances.h"
 #include "isthmus/infra/inventory_file.h"
+#include "isthmus/infra/object_api.h"
 #include "isthmus/infra/watch_stream.h"
 #include "isthmus/net/http_server.h"
 
@@ -32,6 +34,13 @@ class HttpApi final : public net::HttpHandler {
     Metrics& metrics;
     Logger& log;
     std::string version;  // Of the program, for people.
+
+    // Where this server has a host for load balancers; without a ledger they are not offered. The
+    // driver is called by its name, and whoever knows the health of targets may be missing.
+    Ledger* ledger = nullptr;
+    const BalancerView* view = nullptr;
+    std::string driver = {};
+    const Clock* clock = nullptr;  // Needed with a ledger.
   };
   explicit HttpApi(Parts parts);
 
@@ -41,9 +50,11 @@ class HttpApi final : public net::HttpHandler {
   // What becomes of a request before its operation: the exchange, or the answer that ends it.
   std::expected<Exchange, net::Response> admit(net::Request request, const net::Peer& peer,
                                                std::string id) const;
-  Task<net::Response> answer(const Exchange& exchange);
+  Task<net::Response> answer(const Exchange& exchange, net::ResponseWriter& writer);
   Task<net::Response> readyz(const Exchange& exchange);
-  Task<Result<>> watch(Exchange exchange, net::ResponseWriter& writer);
+  Task<Result<>> watch_instances(Exchange exchange, net::ResponseWriter& writer);
+  Task<Result<>> watch_owner(Exchange exchange, net::ResponseWriter& writer);
+  Task<Result<>> watch(Exchange exchange, EventSource& source, net::ResponseWriter& writer);
   Task<Result<>> send(net::Response response, std::string id, net::ResponseWriter& writer);
 
   net::Response server_info() const;
@@ -53,6 +64,7 @@ class HttpApi final : public net::HttpHandler {
 
   Parts parts_;
   InstanceApi instance_api_;
+  std::optional<ObjectApi> object_api_;
   WatchStream watch_stream_;
   Metrics::OnCollect on_collect_;
 };

@@ -53,12 +53,15 @@ class HttpApiFixture : public testing::Test {
     access.load(mistakes);
   }
 
+  // Who is asked.
+  virtual net::HttpHandler& served() { return handler; }
+
   net::Response ask(std::string method, std::string target, std::string body = "",
                     net::Headers headers = {}, std::string token = "admin-token") {
     if (!token.empty()) headers.set("Authorization", "Bearer " + token);
     RecordingWriter writer;
     net::Request request{std::move(method), std::move(target), std::move(headers), std::move(body)};
-    EXPECT_TRUE(world.run(handler.serve(std::move(request), peer, writer)));
+    EXPECT_TRUE(world.run(served().serve(std::move(request), peer, writer)));
     return writer.response;
   }
   net::Response put(std::string uid, std::string name, net::Headers headers = {}) {

@@ -136,7 +136,7 @@ std::optional<PageToken> PageToken::parse(std::string_view text, const std::stri
 }
 
 bool is_uid(std::string_view text) { return !api::wrong_uid(text); }
-bool is_name(std::string_view text) { return !api::wrong_name(text); }
+bool is_name(std::string_view text) { return !api::wrong_object_name(text); }
 bool is_ip(std::string_view text) { return parse_ip(text).has_value(); }
 
 std::expected<ListRequest, api::Problem> read_list_request(const net::Target& target,

@@ -49,6 +49,7 @@ constexpr std::array kRows = {
     Row{"DELETE", kTargetSet, Operation::delete_target_set, Role::owner, "deleteTargetSet"},
     Row{"GET", kAddresses, Operation::list_addresses, Role::owner, "listAddresses"},
     Row{"GET", kWatch, Operation::watch_owner, Role::owner, "watchOwner"},
+    Row{"GET", "/v1/owners", Operation::list_owners, Role::owner, "listOwners"},
     Row{"GET", "/v1/pools", Operation::list_pools, Role::owner, "listPools"},
     Row{"GET", "/v1/pools/{name}", Operation::get_pool, Role::owner, "getPool"},
     Row{"GET", "/v1/orphans", Operation::list_orphans, Role::admin, "listOrphans"},
@@ -81,7 +82,8 @@ std::optional<Segments> fits(std::string_view path, std::string_view row) {
 }
 
 std::optional<std::string> wrong(std::string_view parameter, std::string_view text) {
-  return parameter == "uid" ? api::wrong_uid(text) : api::wrong_name(text);
+  if (parameter == "uid") return api::wrong_uid(text);
+  return parameter == "owner" ? api::wrong_name(text) : api::wrong_object_name(text);
 }
 
 std::expected<Route, NoRoute> with_segments(const Row& row, const Segments& segments) {

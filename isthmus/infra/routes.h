@@ -30,6 +30,7 @@ struct Route {
     delete_target_set,
     list_addresses,
     watch_owner,
+    list_owners,
     list_pools,
     get_pool,
     list_orphans,

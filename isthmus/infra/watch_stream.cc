@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "isthmus/base/scope.h"
+#include "isthmus/infra/instance_record.h"
 #include "isthmus/infra/responses.h"
 
 namespace isthmus::infra {
@@ -17,11 +18,18 @@ constexpr std::size_t kChangesMax = 500;
 constexpr std::size_t kChunkBytes = 64 * 1024;
 
 WatchEvent bookmark(Revision revision) {
-  return {WatchEvent::Type::bookmark, revision, std::nullopt, std::nullopt};
+  WatchEvent event;
+  event.type = WatchEvent::Type::bookmark;
+  event.revision = revision;
+  return event;
 }
 
 WatchEvent farewell(Revision revision, api::Problem problem) {
-  return {WatchEvent::Type::problem, revision, std::nullopt, std::move(problem)};
+  WatchEvent event;
+  event.type = WatchEvent::Type::problem;
+  event.revision = revision;
+  event.problem = std::move(problem);
+  return event;
 }
 
 // Counts an open watch for as long as it lives.
@@ -65,26 +73,8 @@ std::unexpected<Error> said_everything() {
 
 }  // namespace
 
-Result<std::vector<WatchEvent>> events_of(const Changes& changes, Revision before,
-                                          const Instances& instances) {
-  std::vector<WatchEvent> events;
-  Revision done = before;
-  for (std::size_t i = 0; i < changes.changes.size(); ++i) {
-    const Change& change = changes.changes[i];
-    bool last =
-        i + 1 == changes.changes.size() || changes.changes[i + 1].revision != change.revision;
-    if (last) done = change.revision;
-    if (!change.value) continue;  // We never delete a record.
-    InstanceRecord record = TRY(decode_record(*change.value, change.revision));
-    auto type = record.is_retired() ? WatchEvent::Type::removed : WatchEvent::Type::changed;
-    events.push_back({type, done, instances.shown(record), std::nullopt});
-  }
-  return events;
-}
-
-WatchStream::WatchStream(Store& store, Instances& instances, Metrics& metrics)
+WatchStream::WatchStream(Store& store, Metrics& metrics)
     : store_(store),
-      instances_(instances),
       watches_(metrics.gauge("infra_watches", "Open watches.")),
       events_(metrics.counter("infra_watch_events_total", "Events sent to watches.")) {}
 
@@ -94,30 +84,31 @@ Task<Result<>> WatchStream::check(Revision from) {
   co_return Result<>{};
 }
 
-Task<Result<>> WatchStream::pump(Revision from, std::function<bool()> allowed,
+Task<Result<>> WatchStream::pump(Revision from, EventSource& source, std::function<bool()> allowed,
                                  net::ResponseWriter& writer) {
   Scope& scope = co_await current_scope();
   Revision done = from;
+  Moment quiet_until = later(scope.loop().now(), kBookmarkPeriod);
   while (true) {
-    Result<Changes> changes = co_await with_timeout(
-        kBookmarkPeriod, store_.watch(std::string(kInstancePrefix), done, kChangesMax));
+    Result<Changes> changes = co_await with_deadline(
+        quiet_until, store_.watch(std::string(source.prefix()), done, kChangesMax));
     if (scope.is_cancelled()) co_return fail(scope.reason(), "the watch was ended");
     std::vector<WatchEvent> events;
-    const Revision before = done;
     if (changes) {
-      Result<std::vector<WatchEvent>> read = events_of(*changes, before, instances_);
-      if (read) {
-        events = std::move(*read);
-        done = changes->revision;
-        if (events.empty()) events.push_back(bookmark(done));
+      const Revision reached = changes->revision;
+      Result<std::vector<WatchEvent>> told = co_await source.events_of(std::move(*changes), done);
+      if (told) {
+        events = std::move(*told);
+        done = reached;
       } else {
-        events.push_back(farewell(done, problem_of(read.error())));
+        events.push_back(farewell(done, problem_of(told.error())));
       }
-    } else if (changes.outcome() == Outcome::deadline) {
-      events.push_back(bookmark(done));
-    } else {
+      // What is of no interest here moves the revision on, and is told with the next bookmark.
+      if (events.empty() && scope.loop().now() < quiet_until) continue;
+    } else if (changes.outcome() != Outcome::deadline) {
       events.push_back(farewell(done, problem_of(changes.error())));
     }
+    if (events.empty()) events.push_back(bookmark(done));
     if (!allowed()) {
       events = {farewell(
           from, api::make_problem(api::problem::unauthenticated, "the token is no longer known"))};
@@ -125,20 +116,22 @@ Task<Result<>> WatchStream::pump(Revision from, std::function<bool()> allowed,
     CO_TRY(co_await write(events, writer));
     events_.add(static_cast<double>(events.size()));
     if (events.back().type == WatchEvent::Type::problem) break;
+    quiet_until = later(scope.loop().now(), kBookmarkPeriod);
   }
   CO_TRY(co_await writer.finish());
   co_return said_everything();
 }
 
-Task<Result<>> WatchStream::serve(Revision from, std::function<bool()> allowed, net::Headers answer,
-                                  net::ResponseWriter& writer) {
+Task<Result<>> WatchStream::serve(Revision from, EventSource& source, std::function<bool()> allowed,
+                                  net::Headers answer, net::ResponseWriter& writer) {
   Opened opened(open_, watches_);
   answer.set("Content-Type", "application/x-ndjson");
   CO_TRY(co_await writer.begin(200, std::move(answer)));
   Scope& here = co_await current_scope();
   Scope scope(here);
   scope.spawn(wait_until_closed, std::ref(writer));
-  scope.spawn(&WatchStream::pump, this, from, std::move(allowed), std::ref(writer));
+  scope.spawn(&WatchStream::pump, this, from, std::ref(source), std::move(allowed),
+              std::ref(writer));
   Result<> ended = co_await scope.join();
   if (ended.outcome() == Outcome::absent) co_return Result<>{};
   co_return ended;

@@ -4,6 +4,7 @@
 
 #include "isthmus/base/virtual_world.h"
 #include "isthmus/infra/http_testing.h"
+#include "isthmus/infra/instance_events.h"
 #include "isthmus/infra/store/sqlite_store.h"
 
 namespace isthmus::infra {
@@ -27,7 +28,7 @@ class watch_stream : public testing::Test {
   // What a client sees that stays for a while.
   Result<> watch_for(Duration time, Revision from) {
     return world.run(
-        with_timeout(time, stream.serve(from, [this] { return allowed; }, {}, writer)));
+        with_timeout(time, stream.serve(from, source, [this] { return allowed; }, {}, writer)));
   }
   std::vector<api::WatchEvent> events() {
     std::vector<api::WatchEvent> events;
@@ -41,7 +42,8 @@ class watch_stream : public testing::Test {
   Metrics metrics;
   std::unique_ptr<Store> store = open_sqlite_store(":memory:").value();
   Instances instances{*store, world.loop};
-  WatchStream stream{*store, instances, metrics};
+  InstanceEvents source{instances};
+  WatchStream stream{*store, metrics};
   RecordingWriter writer;
   bool allowed = true;
 };
@@ -99,6 +101,15 @@ TEST_F(watch_stream, a_quiet_stream_carries_bookmarks) {
   EXPECT_EQ(told[2].revision, 1u);
 }
 
+TEST_F(watch_stream, changes_of_no_interest_are_told_by_the_next_bookmark) {
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(world.run(store->commit({}, {{"other", "x"}})));
+  EXPECT_EQ(watch_for(kBookmarkPeriod + 1s, 0).outcome(), Outcome::deadline);
+  auto told = events();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].type, Type::bookmark);
+  EXPECT_EQ(told[0].revision, 5u);
+}
+
 Task<Result<>> put_later(Instances& instances, Duration delay) {
   CO_TRY(co_await sleep_for(delay));
   CO_TRY(co_await instances.put(a_machine("late", "late"), {}));
@@ -113,19 +124,20 @@ Task<Result<>> leave_later(RecordingWriter& writer, Duration delay) {
 
 bool always() { return true; }
 
-Task<Result<>> watch_beside(WatchStream& stream, RecordingWriter& writer, Instances& instances) {
+Task<Result<>> watch_beside(WatchStream& stream, EventSource& source, RecordingWriter& writer,
+                            Instances& instances) {
   Scope& here = co_await current_scope();
   Scope scope(here);
   scope.spawn(put_later, std::ref(instances), Duration(3s));
   scope.spawn(leave_later, std::ref(writer), Duration(5s));
-  Result<> served = co_await stream.serve(0, always, {}, writer);
+  Result<> served = co_await stream.serve(0, source, always, {}, writer);
   Result<> others = co_await scope.join();
   CO_TRY(std::move(others));
   co_return served;
 }
 
 TEST_F(watch_stream, ends_when_its_client_leaves) {
-  Result<> served = world.run(watch_beside(stream, writer, instances));
+  Result<> served = world.run(watch_beside(stream, source, writer, instances));
   EXPECT_EQ(served.outcome(), Outcome::lost);
   EXPECT_EQ(world.elapsed(), 5s);
   EXPECT_EQ(stream.open(), 0u);

@@ -1,0 +1,89 @@
+#include "isthmus/infra/ledger_gauges.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace isthmus::infra {
+namespace {
+
+// Conditions of which each load balancer has one.
+constexpr std::array kConditions = {api::condition::accepted, api::condition::address_allocated,
+                                    api::condition::programmed, api::condition::targets_healthy,
+                                    api::condition::ready};
+constexpr std::array kStatuses = {api::ConditionStatus::is_true, api::ConditionStatus::is_false,
+                                  api::ConditionStatus::unknown};
+
+}  // namespace
+
+LedgerGauges::LedgerGauges(Ledger& ledger, Metrics& metrics)
+    : ledger_(ledger), metrics_(metrics), on_collect_(metrics, [this] { refresh(); }) {}
+
+void LedgerGauges::refresh() {
+  const LedgerSnapshot* snapshot = ledger_.remembered();
+  if (snapshot == nullptr) return;
+  refresh_balancers(*snapshot);
+  refresh_pools(*snapshot);
+  metrics_
+      .gauge(
+          "infra_orphans",
+          "Load balancers that the host holds and the store does not know; an owner's PUT adopts "
+          "one, an administrator's DELETE gives it up.")
+      .set(static_cast<double>(ledger_.orphans().size()));
+}
+
+void LedgerGauges::refresh_balancers(const LedgerSnapshot& snapshot) {
+  std::map<std::pair<std::string_view, api::ConditionStatus>, double> counts;
+  double lagging = 0;
+  double leaving = 0;
+  for (const auto& [name, record] : snapshot.balancers) {
+    if (record->is_tombstone()) continue;
+    if (record->is_leaving()) ++leaving;
+    const StatusRecord* status = snapshot.status(name);
+    if (status == nullptr || status->status.applied_generation < record->metadata.generation) {
+      ++lagging;
+    }
+    for (std::string_view type : kConditions) {
+      const api::Condition* condition =
+          status == nullptr ? nullptr : find(status->status.conditions, type);
+      ++counts[{type, condition == nullptr ? api::ConditionStatus::unknown : condition->status}];
+    }
+  }
+  for (std::string_view type : kConditions) {
+    for (api::ConditionStatus status : kStatuses) {
+      metrics_
+          .gauge("infra_load_balancers", "Load balancers by condition and its status.",
+                 {{"condition", std::string(type)}, {"status", std::string(to_string(status))}})
+          .set(counts[{type, status}]);
+    }
+  }
+  metrics_
+      .gauge("infra_load_balancers_lagging",
+             "Load balancers whose present generation the host does not hold yet.")
+      .set(lagging);
+  metrics_.gauge("infra_load_balancers_leaving", "Load balancers whose deletion is requested.")
+      .set(leaving);
+}
+
+void LedgerGauges::refresh_pools(const LedgerSnapshot& snapshot) {
+  for (const auto& [name, record] : snapshot.pools) {
+    if (record->removed) continue;
+    for (const api::PoolUse& use : use_of(snapshot, record->pool, ledger_.circumstances())) {
+      const std::array<std::pair<std::string_view, std::uint64_t>, 3> states = {
+          {{"held", use.held}, {"cooling", use.cooling}, {"free", use.free}}};
+      for (const auto& [state, count] : states) {
+        metrics_
+            .gauge("infra_pool_addresses", "Addresses of a pool by family and state.",
+                   {{"pool", name},
+                    {"family", std::string(api::to_string(use.family))},
+                    {"state", std::string(state)}})
+            .set(static_cast<double>(count));
+      }
+    }
+  }
+}
+
+}  // namespace isthmus::infra

@@ -1,0 +1,24 @@
+// What the metrics show of the ledger, computed when they are collected.
+#pragma once
+
+#include "isthmus/base/metrics.h"
+#include "isthmus/infra/ledger.h"
+
+namespace isthmus::infra {
+
+// From what the ledger remembers; both outlive it.
+class LedgerGauges {
+ public:
+  LedgerGauges(Ledger& ledger, Metrics& metrics);
+
+ private:
+  void refresh();
+  void refresh_balancers(const LedgerSnapshot& snapshot);
+  void refresh_pools(const LedgerSnapshot& snapshot);
+
+  Ledger& ledger_;
+  Metrics& metrics_;
+  Metrics::OnCollect on_collect_;
+};
+
+}  // namespace isthmus::infra

@@ -1,0 +1,31 @@
+#include "isthmus/infra/ledger_gauges.h"
+
+#include <gtest/gtest.h>
+
+#include "isthmus/infra/object_api_testing.h"
+
+namespace isthmus::infra {
+namespace {
+
+class ledger_gauges : public ObjectApiFixture {};
+
+TEST_F(ledger_gauges, show_load_balancers_by_condition_pools_by_use_and_orphans) {
+  put_balancer("web");
+  put_balancer("api");
+  report("web", "Ready", api::ConditionStatus::is_true);
+  ledger.found_in_kernel({{{"prod", "lost"}, {7, {ip("192.0.2.6")}}}}, {});
+  ask("GET", "/v1/pools");
+  std::string text = object_metrics.text();
+  for (std::string_view line :
+       {"infra_load_balancers{condition=\"Ready\",status=\"True\"} 1",
+        "infra_load_balancers{condition=\"Ready\",status=\"Unknown\"} 1",
+        "infra_load_balancers_lagging 1", "infra_load_balancers_leaving 0", "infra_orphans 1",
+        "infra_pool_addresses{family=\"IPv4\",pool=\"public\",state=\"held\"} 3",
+        "infra_pool_addresses{family=\"IPv4\",pool=\"private\",state=\"free\"} 4",
+        "infra_writes_total{kind=\"LoadBalancer\",verb=\"PUT\"} 2"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  }
+}
+
+}  // namespace
+}  // namespace isthmus::infra

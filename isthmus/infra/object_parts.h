@@ -1,0 +1,28 @@
+// What the handlers of load balancers, target sets, pools and addresses work with.
+#pragma once
+
+#include <string>
+
+#include "isthmus/base/clock.h"
+#include "isthmus/base/log.h"
+#include "isthmus/base/metrics.h"
+#include "isthmus/infra/access.h"
+#include "isthmus/infra/balancer_view.h"
+#include "isthmus/infra/ledger.h"
+#include "isthmus/infra/store/store.h"
+
+namespace isthmus::infra {
+
+// All of it outlives the handlers.
+struct ObjectParts {
+  Store& store;
+  Ledger& ledger;
+  const Access& access;
+  const BalancerView* view;  // nullptr: nobody knows the health of targets.
+  const Clock& clock;
+  Metrics& metrics;
+  Logger& log;
+  std::string driver;  // By name, for what it does not offer.
+};
+
+}  // namespace isthmus::infra

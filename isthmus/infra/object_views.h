@@ -1,0 +1,27 @@
+// Records of the ledger as the API shows them: plain functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "isthmus/base/clock.h"
+#include "isthmus/infra/api/load_balancer.h"
+#include "isthmus/infra/api/target_set.h"
+#include "isthmus/infra/ledger_records.h"
+
+namespace isthmus::infra {
+
+// The load balancer with its status, without the health of single targets. Its revision is that of
+// the last change of either; its addresses are what it holds in the store, whoever reported last.
+// While nobody has reported on it yet, it is accepted, its address is allocated (both were done
+// with the write, at `now` or a moment before) and the rest is unknown.
+api::LoadBalancer shown(const LedgerSnapshot& snapshot, const BalancerRecord& record, WallTime now);
+
+// The target set with the number of load balancers that refer to it.
+api::TargetSet shown(const LedgerSnapshot& snapshot, const TargetSetRecord& record);
+
+// The same number for all sets of an owner, in one pass; those without a user are not in it.
+std::map<std::string, std::uint64_t> users_by_set(const LedgerSnapshot& snapshot,
+                                                  const std::string& owner);
+
+}  // namespace isthmus::infra
