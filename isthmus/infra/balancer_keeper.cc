@@ -1,0 +1,538 @@
+#include "isthmus/infra/balancer_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isthmus/base/backoff.h"
+#include "isthmus/base/duration.h"
+
+namespace isthmus::infra {
+namespace {
+
+// Faster than people look, and slow enough that thousands that fail for one reason cost nothing.
+constexpr BackoffPolicy kRetryPolicy{
+    .start = std::chrono::seconds(1), .cap = std::chrono::minutes(1), .jitter = Jitter::half};
+
+std::set<drivers::ListenerKey> listeners_of(const drivers::Balancer& balancer) {
+  std::set<drivers::ListenerKey> keys;
+  for (const IpAddress& address : balancer.addresses) {
+    for (const drivers::Listener& listener : balancer.listeners) {
+      keys.insert({address, listener.protocol, listener.port});
+    }
+  }
+  return keys;
+}
+
+Trouble trouble_of(const Error& error) {
+  switch (error.outcome) {
+    case Outcome::denied:
+      return {reason::not_permitted, error.message};
+    case Outcome::unsupported:
+      return {reason::unsupported, error.message};
+    case Outcome::invalid:
+      return {reason::refused, error.message};
+    default:
+      return {reason::rules_failed, error.message};
+  }
+}
+
+std::string_view rest_of(const drivers::HeldListener& found) {
+  return found == drivers::HeldListener{} ? "was gone" : "was changed";
+}
+
+}  // namespace
+
+// What one call of work() is about.
+struct BalancerKeeper::Plan {
+  RulesWork work;
+  std::map<ObjectName, Resolution> serving;
+  Names leaving;
+};
+
+BalancerKeeper::BalancerKeeper(Doors doors) : doors_(std::move(doors)) {}
+
+Result<> BalancerKeeper::start() {
+  Result<> seen = doors_.rules.look();
+  if (seen.outcome() == Outcome::conflict) {
+    host_trouble_ = Trouble{reason::foreign_table, seen.error().message};
+    doors_.log.error("rules cannot be loaded", {{"error", seen.error()}});
+  } else if (!seen) {
+    return fail("reading the rules of this host", std::move(seen).error());
+  }
+  Result<std::vector<IpAddress>> lost = doors_.addresses.look();
+  if (!lost) return fail("reading the addresses of this host", std::move(lost).error());
+  const KernelView& kernel = doors_.rules.kernel();
+  for (const auto& [name, keys] : kernel.all()) {
+    doors_.book.enter(name).held_at_start = true;
+    doors_.book.use(name, kernel.addresses_of(name));
+    (void)doors_.book.claim(name, keys);
+  }
+  for (const auto& [key, listener] : kernel.held().listeners) {
+    if (!kernel.note_of(key)) leftovers_.restored[key] = {};
+  }
+  find_bare_addresses();
+  return {};
+}
+
+BalancerKeeper::Names BalancerKeeper::look() {
+  Names concerned;
+  Result<> seen = doors_.rules.look();
+  std::optional<Trouble> trouble;
+  if (!seen) {
+    doors_.log.error("rules of this host not read", {{"error", seen.error()}});
+    const bool lasting = seen.outcome() == Outcome::conflict || seen.outcome() == Outcome::denied ||
+                         seen.outcome() == Outcome::unsupported;
+    if (lasting) trouble = trouble_of(seen.error());
+    if (seen.outcome() == Outcome::conflict) trouble->reason = reason::foreign_table;
+  }
+  if (seen || trouble) {
+    if (trouble != host_trouble_) {
+      for (auto& [name, entry] : doors_.book.entries()) {
+        entry.rules_due = true;
+        concerned.insert(name);
+      }
+    }
+    host_trouble_ = trouble;
+  }
+  see(doors_.rules.take_drift(), concerned);
+  Result<std::vector<IpAddress>> lost = doors_.addresses.look();
+  if (lost) {
+    for (const IpAddress& address : *lost) {
+      for (const ObjectName& user : doors_.book.users_of(address)) {
+        repair(user, "address", fmt::format("address {} was gone", to_string(address)), concerned);
+      }
+    }
+  } else {
+    doors_.log.error("addresses of this host not read", {{"error", lost.error()}});
+  }
+  look_failed_ = !seen || !lost;
+  find_bare_addresses();
+  return concerned;
+}
+
+void BalancerKeeper::see(const KernelDrift& drift, Names& concerned) {
+  for (const KernelDrift::Listener& listener : drift.listeners) see(listener, concerned);
+  for (const IpAddress& address : drift.unguarded) {
+    for (const ObjectName& user : doors_.book.users_of(address)) {
+      repair(user, "guard", fmt::format("the guard of {} was gone", to_string(address)), concerned);
+      if (staying_.contains(user)) leftovers_.guarded.insert(address);
+    }
+  }
+  if (!drift.guarded.empty()) count_repair("guard");  // By find_bare_addresses().
+  if (drift.structure) {
+    count_repair("structure");
+    doors_.log.warning("chains and rules of this host were changed");
+  }
+  if (drift.links) count_repair("link");
+}
+
+void BalancerKeeper::see(const KernelDrift::Listener& listener, Names& concerned) {
+  const bool made = listener.expected != drivers::HeldListener{};
+  const std::optional<KernelNote> note =
+      parse_note(made ? listener.expected.note : listener.found.note);
+  const std::string where = to_string(listener.key);
+  if (note && doors_.book.find(note->name) != nullptr) {
+    std::string what = made ? fmt::format("listener {} {}", where, rest_of(listener.found))
+                            : fmt::format("listener {} was added by others", where);
+    repair(note->name, "listener", std::move(what), concerned);
+    const bool stays = staying_.contains(note->name);
+    if (stays || !made) leftovers_.restored[listener.key] = listener.expected;
+    return;
+  }
+  count_repair("listener");
+  doors_.log.warning("a listener that nobody knows goes", {{"listener", where}});
+  leftovers_.restored[listener.key] = listener.expected;
+}
+
+// What is bound or guarded, and nobody's: after a crash between two steps, or by others' hands.
+void BalancerKeeper::find_bare_addresses() {
+  auto check = [&](const IpAddress& address) {
+    if (doors_.book.users_of(address).empty()) doors_.book.abandoned().insert(address);
+  };
+  for (const auto& [address, interface] : doors_.addresses.bound()) check(address);
+  for (const IpAddress& address : doors_.rules.kernel().held().guarded) check(address);
+}
+
+void BalancerKeeper::repair(const ObjectName& name, std::string_view kind, std::string what,
+                            Names& concerned) {
+  count_repair(kind);
+  BookEntry* entry = doors_.book.find(name);
+  // What stays as it is is put back as it was, and not understood anew.
+  if (!staying_.contains(name)) entry->rules_due = true;
+  // Many things that were changed at once are one repair.
+  if (!concerned.insert(name).second) return;
+  doors_.log.warning("repaired", {{"owner", name.owner}, {"name", name.name}, {"what", what}});
+  ++entry->repairs.count;
+  entry->repairs.last = doors_.clock.wall_now();
+  entry->repairs.last_reason = std::move(what);
+}
+
+void BalancerKeeper::count_repair(std::string_view kind) {
+  doors_.metrics
+      .counter("infra_drift_repairs_total", "What others changed of ours on this host, by kind.",
+               {{"kind", std::string(kind)}})
+      .add();
+}
+
+BalancerKeeper::Intent BalancerKeeper::intent(const ObjectName& name,
+                                              const BookEntry& entry) const {
+  const std::uint64_t in_kernel = doors_.rules.kernel().generation_of(name);
+  const Intent stay = doors_.abandoned.contains(name) ? Intent::leave : Intent::stay;
+  if (entry.record == nullptr) return stay;
+  // A deletion that was requested before our time, of an older load balancer than the kernel
+  // holds, is that of an old copy of the store.
+  const bool older = entry.record->metadata.generation < in_kernel;
+  if (entry.record->is_leaving() || entry.record->is_tombstone()) {
+    return older && !entry.told_to_leave ? stay : Intent::leave;
+  }
+  return older ? stay : Intent::serve;
+}
+
+Resolution BalancerKeeper::resolved(const BookEntry& entry) const {
+  return resolve(*doors_.book.snapshot(), *entry.record, doors_.role,
+                 [this](const Check& check) { return doors_.health.verdict(check); });
+}
+
+void BalancerKeeper::work(const Names& names) {
+  Plan plan;
+  plan.work = std::exchange(leftovers_, {});
+  plan.work.links = doors_.addresses.links();
+  plan.work.claims = &doors_.book.claims();
+  gather(names, plan);
+  if (host_trouble_) {
+    leftovers_ = plan.work;
+    leftovers_.changes.clear();
+    if (host_trouble_->reason == reason::foreign_table) withdraw_everything();
+    for (const auto& [name, resolution] : plan.serving) {
+      doors_.book.find(name)->rules_trouble = host_trouble_;
+    }
+    for (const ObjectName& name : plan.leaving) {
+      settle_leaving(name, *doors_.book.find(name), plan.work);
+    }
+    return;
+  }
+  claim_listeners(plan);
+  refuse(plan);
+  settle_addresses(plan);
+  apply(plan);
+  settle(plan);
+  for (const ObjectName& name : names) {
+    if (BookEntry* entry = doors_.book.find(name)) hold_addresses(name, *entry);
+  }
+}
+
+// Sorts out who serves, leaves, or stays as it is.
+void BalancerKeeper::gather(const Names& names, Plan& plan) {
+  for (const ObjectName& name : names) {
+    BookEntry* entry = doors_.book.find(name);
+    if (entry == nullptr || !entry->rules_due) continue;
+    entry->rules_due = false;
+    entry->refused = false;
+    staying_.erase(name);
+    switch (intent(name, *entry)) {
+      case Intent::leave:
+        doors_.book.disclaim(name, {});
+        plan.leaving.insert(name);
+        plan.work.changes.push_back({name, std::nullopt});
+        break;
+      case Intent::stay:
+        stay(name, *entry);
+        break;
+      case Intent::serve: {
+        Resolution resolution = resolved(*entry);
+        if (!resolution.other_host.empty()) {
+          stay(name, *entry);
+          entry->rules_trouble =
+              Trouble{reason::other_host, fmt::format("its address is held by the host {}, and "
+                                                      "this one is {}",
+                                                      resolution.other_host, doors_.role.name)};
+          break;
+        }
+        check_health(name, *entry, resolution);
+        doors_.book.disclaim(name, listeners_of(resolution.balancer));
+        plan.serving.emplace(name, std::move(resolution));
+        break;
+      }
+    }
+  }
+}
+
+// After everybody has let go of what they do not serve any more.
+void BalancerKeeper::claim_listeners(Plan& plan) {
+  std::erase_if(plan.serving, [&](auto& serving) {
+    auto& [name, resolution] = serving;
+    BookEntry& entry = *doors_.book.find(name);
+    if (auto taken = doors_.book.claim(name, listeners_of(resolution.balancer))) {
+      postpone(entry, {reason::listener_taken,
+                       fmt::format("{} is served for {}; change the port or the address of one",
+                                   to_string(taken->first), to_string(taken->second))});
+      return true;
+    }
+    plan.work.changes.push_back({name, resolution.balancer});
+    return false;
+  });
+}
+
+void BalancerKeeper::check_health(const ObjectName& name, BookEntry& entry,
+                                  Resolution& resolution) {
+  const std::vector<Check> checks = resolution.checks();
+  if (entry.is_checked || !checks.empty()) doors_.health.want(to_string(name), checks);
+  entry.is_checked = !checks.empty();
+  if (!std::exchange(entry.held_at_start, false) || checks.empty()) return;
+  for (const Check& check : checks_not_served(resolution, doors_.rules.kernel().held())) {
+    doors_.health.assume_unhealthy(check, "it was when this program was started anew");
+  }
+  resolution = resolved(entry);
+}
+
+void BalancerKeeper::stay(const ObjectName& name, BookEntry& entry) {
+  const KernelView& kernel = doors_.rules.kernel();
+  staying_.insert(name);
+  doors_.book.use(name, kernel.addresses_of(name));
+  (void)doors_.book.claim(name, kernel.keys_of(name));
+  if (entry.record == nullptr || entry.record->is_tombstone()) return;
+  const Resolution resolution = resolved(entry);
+  entry.targets = facts_of(resolution, serving_targets(resolution.balancer, kernel.held()));
+  entry.rules_trouble = Trouble{
+      reason::store_older,
+      fmt::format("this host serves generation {} of it and the store knows {}, as after an old "
+                  "copy of the store was restored; it goes on as it is: write it again, or delete "
+                  "it",
+                  kernel.generation_of(name), entry.record->metadata.generation)};
+}
+
+// Before anything is taken away: who cannot be served as it should be is served as it was.
+void BalancerKeeper::refuse(Plan& plan) {
+  for (auto& [name, error] : doors_.rules.refuse(plan.work)) {
+    BookEntry& entry = *doors_.book.find(name);
+    entry.refused = true;
+    postpone(entry, trouble_of(error));
+    plan.serving.erase(name);
+  }
+}
+
+void BalancerKeeper::settle_addresses(Plan& plan) {
+  for (const RulesWork::Change& change : plan.work.changes) {
+    std::set<IpAddress> addresses;
+    if (change.balancer) {
+      addresses.insert(change.balancer->addresses.begin(), change.balancer->addresses.end());
+    }
+    doors_.book.use(change.name, std::move(addresses));
+  }
+  release_abandoned(plan.work);
+}
+
+void BalancerKeeper::release_abandoned(RulesWork& work) {
+  Names changing;
+  for (const RulesWork::Change& change : work.changes) changing.insert(change.name);
+  std::erase_if(doors_.book.abandoned(), [&](const IpAddress& address) {
+    Result<> released = doors_.addresses.release(address);
+    if (!released) {
+      work.stuck.insert(address);
+      doors_.log.error("address not released",
+                       {{"address", to_string(address)}, {"error", released.error()}});
+      return false;
+    }
+    if (!clear_of_listeners(address, changing, work)) return false;
+    work.unguarded.insert(address);
+    return true;
+  });
+}
+
+// Whether nothing is served on the address once the work is done. Whoever still is has to go first,
+// and is due now that the address is free.
+bool BalancerKeeper::clear_of_listeners(const IpAddress& address, const Names& changing,
+                                        const RulesWork& work) {
+  const KernelView& kernel = doors_.rules.kernel();
+  const auto& listeners = kernel.held().listeners;
+  bool clear = true;
+  for (auto place = listeners.lower_bound({address, drivers::Protocol::tcp, 0});
+       place != listeners.end() && place->first.address == address; ++place) {
+    const std::optional<KernelNote> note = kernel.note_of(place->first);
+    if (work.restored.contains(place->first) || (note && changing.contains(note->name))) continue;
+    clear = false;
+    BookEntry* entry = note ? doors_.book.find(note->name) : nullptr;
+    if (entry != nullptr) entry->rules_due = true;
+  }
+  return clear;
+}
+
+void BalancerKeeper::apply(Plan& plan) {
+  RulesKeeper::Applied applied = doors_.rules.apply(plan.work);
+  for (auto& [name, error] : applied.failures) {
+    BookEntry& entry = *doors_.book.find(name);
+    doors_.log.error("rules not loaded",
+                     {{"owner", name.owner}, {"name", name.name}, {"error", error}});
+    entry.refused = error.outcome == Outcome::invalid;
+    postpone(entry, trouble_of(error));
+    plan.serving.erase(name);
+    plan.leaving.erase(name);
+  }
+  if (!applied.error) return;
+  if (applied.failures.empty()) {
+    doors_.log.error("rules not loaded", {{"error", *applied.error}});
+  }
+  leftovers_.restored = std::move(plan.work.restored);
+  leftovers_.guarded = std::move(plan.work.guarded);
+  for (const IpAddress& address : plan.work.unguarded) {
+    if (doors_.book.users_of(address).empty()) doors_.book.abandoned().insert(address);
+  }
+}
+
+void BalancerKeeper::settle(const Plan& plan) {
+  for (const auto& [name, resolution] : plan.serving) {
+    BookEntry& entry = *doors_.book.find(name);
+    entry.placed = resolution.addresses;
+    entry.rules_trouble.reset();
+    entry.failures = 0;
+    entry.again_at.reset();
+    entry.targets =
+        facts_of(resolution, serving_targets(resolution.balancer, doors_.rules.kernel().held()));
+    if (!entry.targets.keeps_source) entry.return_path_missing = false;
+  }
+  for (const ObjectName& name : plan.leaving) {
+    settle_leaving(name, *doors_.book.find(name), plan.work);
+  }
+}
+
+void BalancerKeeper::settle_leaving(const ObjectName& name, BookEntry& entry,
+                                    const RulesWork& work) {
+  const bool stuck = entry.record != nullptr &&
+                     std::ranges::any_of(entry.record->addresses, [&](const IpAddress& address) {
+                       return work.stuck.contains(address);
+                     });
+  if (stuck || !doors_.rules.kernel().keys_of(name).empty()) {
+    postpone(entry, {reason::address_failed, "an address could not be taken off its interface"});
+    return;
+  }
+  if (entry.is_checked) doors_.health.want(to_string(name), {});
+  entry.is_checked = false;
+  const bool finalized = entry.record == nullptr || entry.record->is_tombstone();
+  if (finalized) {
+    doors_.book.forget(name);
+  } else if (entry.record->is_leaving()) {
+    gone_.insert(name);
+  } else {
+    entry.rules_due = true;  // An abandoned orphan whose name the store knows: it begins anew.
+  }
+}
+
+void BalancerKeeper::hold_addresses(const ObjectName& name, BookEntry& entry) {
+  const std::set<IpAddress>& guarded = doors_.rules.kernel().held().guarded;
+  entry.address_trouble.reset();
+  if (entry.rules_trouble || staying_.contains(name)) {
+    // What the kernel holds of it from before goes on.
+    const std::set<IpAddress> served = doors_.rules.kernel().addresses_of(name);
+    for (const IpAddress& address : entry.addresses) {
+      if (!guarded.contains(address) || !served.contains(address)) continue;
+      (void)doors_.addresses.hold_where_it_is(address);
+    }
+    return;
+  }
+  for (const ResolvedAddress& placed : entry.placed) {
+    if (!entry.addresses.contains(placed.address) || !guarded.contains(placed.address)) continue;
+    std::optional<Trouble> trouble = doors_.addresses.hold(placed.address, placed.interface);
+    if (trouble && !entry.address_trouble) entry.address_trouble = std::move(trouble);
+  }
+}
+
+void BalancerKeeper::postpone(BookEntry& entry, Trouble trouble) {
+  const Duration delay = backoff_delay(kRetryPolicy, entry.failures++, doors_.random);
+  entry.again_at = later(doors_.clock.now(), delay);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(delay);
+  trouble.message +=
+      fmt::format("; tried {} times, again in {}", entry.failures, format_duration(seconds));
+  entry.rules_trouble = std::move(trouble);
+}
+
+// Another table stands where ours should be, so nothing guards what is bound.
+void BalancerKeeper::withdraw_everything() {
+  const std::map<IpAddress, std::string> bound = doors_.addresses.bound();
+  for (const auto& [address, interface] : bound) {
+    Result<> released = doors_.addresses.release(address);
+    if (!released) {
+      doors_.log.error("address not released",
+                       {{"address", to_string(address)}, {"error", released.error()}});
+    }
+  }
+}
+
+bool BalancerKeeper::has_leftovers() const {
+  return !doors_.book.abandoned().empty() || !leftovers_.restored.empty() ||
+         !leftovers_.guarded.empty();
+}
+
+bool BalancerKeeper::is_due(const BookEntry& entry) const {
+  return entry.rules_due || (entry.again_at && *entry.again_at <= doors_.clock.now());
+}
+
+bool BalancerKeeper::anybody_due() const {
+  return std::ranges::any_of(doors_.book.entries(),
+                             [&](const auto& entry) { return is_due(entry.second); });
+}
+
+BalancerKeeper::Names BalancerKeeper::take_due() {
+  Names names;
+  for (auto& [name, entry] : doors_.book.entries()) {
+    if (!is_due(entry)) continue;
+    entry.rules_due = true;
+    entry.again_at.reset();
+    names.insert(name);
+  }
+  return names;
+}
+
+Orphans BalancerKeeper::orphans() const {
+  const KernelView& kernel = doors_.rules.kernel();
+  Orphans orphans;
+  for (const auto& [name, keys] : kernel.all()) {
+    const BookEntry* entry = doors_.book.find(name);
+    if (entry == nullptr) continue;
+    const bool known = entry->record != nullptr && !entry->record->is_tombstone();
+    const std::uint64_t generation = kernel.generation_of(name);
+    const bool older = entry->record != nullptr && entry->record->metadata.generation < generation;
+    if (known && !older) continue;
+    if (!known && intent(name, *entry) == Intent::leave && !doors_.abandoned.contains(name)) {
+      continue;  // A tombstone says that it goes.
+    }
+    const std::set<IpAddress> addresses = kernel.addresses_of(name);
+    orphans[name] = {generation, {addresses.begin(), addresses.end()}};
+  }
+  return orphans;
+}
+
+Findings BalancerKeeper::findings(const ObjectName& name, const BookEntry& entry) const {
+  Findings findings;
+  findings.applied_generation = doors_.rules.kernel().generation_of(name);
+  findings.trouble = entry.rules_trouble ? entry.rules_trouble : entry.address_trouble;
+  if (!findings.trouble && entry.placed.empty()) {
+    findings.trouble = Trouble{reason::pending, "it is about to be programmed"};
+  }
+  findings.refused = entry.refused;
+  findings.targets = entry.targets;
+  findings.return_path_missing = entry.return_path_missing;
+  findings.repairs = entry.repairs;
+  return findings;
+}
+
+std::vector<api::TargetStatus> BalancerKeeper::target_health(const ObjectName& name) const {
+  const BookEntry* entry = doors_.book.find(name);
+  if (entry == nullptr || entry->record == nullptr || entry->record->is_tombstone()) return {};
+  const Resolution resolution = resolved(*entry);
+  return target_statuses(resolution, *entry->record,
+                         serving_targets(resolution.balancer, doors_.rules.kernel().held()));
+}
+
+std::set<drivers::ListenerKey> BalancerKeeper::listeners_under_keep() const {
+  std::set<drivers::ListenerKey> listeners;
+  for (const auto& [name, entry] : doors_.book.entries()) {
+    if (!entry.targets.keeps_source || entry.targets.unhealthy > 0) continue;
+    const KernelView::Keys& keys = doors_.rules.kernel().keys_of(name);
+    listeners.insert(keys.begin(), keys.end());
+  }
+  return listeners;
+}
+
+}  // namespace isthmus::infra

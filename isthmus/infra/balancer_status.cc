@@ -1,0 +1,146 @@
+#include "isthmus/infra/balancer_status.h"
+
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace isthmus::infra {
+namespace {
+
+using api::ConditionStatus;
+
+// A condition without the fields that all of them have alike.
+struct Said {
+  ConditionStatus status;
+  std::string_view reason;
+  std::string message;
+};
+
+Said accepted(const Findings& findings) {
+  if (findings.refused) {
+    return {ConditionStatus::is_false, findings.trouble->reason, findings.trouble->message};
+  }
+  return {ConditionStatus::is_true, "Accepted", ""};
+}
+
+Said allocated(const BalancerRecord& record) {
+  if (record.addresses.empty()) {
+    return {ConditionStatus::is_false, "NoAddress",
+            "it holds no address; write it again to have one allocated"};
+  }
+  return {ConditionStatus::is_true, "Allocated", ""};
+}
+
+Said programmed(const Findings& findings) {
+  if (findings.trouble) {
+    return {ConditionStatus::is_false, findings.trouble->reason, findings.trouble->message};
+  }
+  return {ConditionStatus::is_true, "Programmed", ""};
+}
+
+Said healthy(const TargetFacts& targets) {
+  const char* kept = targets.all_kept ? "; where all are unhealthy, all are kept serving" : "";
+  if (!targets.missing_sets.empty()) {
+    return {ConditionStatus::is_false, reason::set_missing,
+            fmt::format("there is no target set {}; write it", targets.missing_sets.front())};
+  }
+  if (targets.targets == 0) {
+    return {ConditionStatus::is_false, reason::no_targets,
+            "no group has a target; new connections are refused"};
+  }
+  const std::uint32_t checked = targets.healthy + targets.unhealthy + targets.unknown;
+  if (targets.unhealthy > 0) {
+    const bool none = targets.healthy + targets.unknown == 0 && checked == targets.targets;
+    return {ConditionStatus::is_false, none ? reason::none_healthy : reason::some_unhealthy,
+            fmt::format("{} of {} targets are unhealthy{}; targetHealth says which and why",
+                        targets.unhealthy, targets.targets, kept)};
+  }
+  if (checked == 0) {
+    return {ConditionStatus::unknown, reason::unchecked,
+            "no group has a health check; every target is taken as healthy"};
+  }
+  if (targets.unknown > 0) {
+    return {ConditionStatus::unknown, reason::not_judged,
+            fmt::format("{} of {} targets were not judged yet", targets.unknown, checked)};
+  }
+  return {ConditionStatus::is_true, reason::all_healthy, ""};
+}
+
+Said return_path(const Findings& findings) {
+  if (!findings.targets.keeps_source) {
+    return {ConditionStatus::is_false, reason::not_needed,
+            "targets see this host's address and answer to it"};
+  }
+  if (findings.return_path_missing) {
+    return {ConditionStatus::is_true, reason::no_replies,
+            "flows reach targets and no reply comes back through this host: it must be the "
+            "targets' route to the clients; make it so, or set sourceAddress to masquerade"};
+  }
+  return {ConditionStatus::is_false, reason::replies_pass, ""};
+}
+
+Said ready(const std::vector<Said>& needed) {
+  for (const Said& said : needed) {
+    if (said.status != ConditionStatus::is_true) return said;
+  }
+  return {ConditionStatus::is_true, "Ready", ""};
+}
+
+}  // namespace
+
+TargetFacts facts_of(const Resolution& resolution, const Serving& serving) {
+  // A target in two groups is as bad as the worse check says.
+  std::map<Endpoint, api::Health> health;
+  for (const ResolvedTarget& target : resolution.targets) {
+    api::Health& worst = health.try_emplace(target.endpoint, target.verdict.health).first->second;
+    worst = std::max(worst, target.verdict.health);
+  }
+  TargetFacts facts;
+  facts.targets = static_cast<std::uint32_t>(health.size());
+  for (const auto& [endpoint, found] : health) {
+    facts.healthy += found == api::Health::healthy;
+    facts.unhealthy += found == api::Health::unhealthy;
+    facts.unknown += found == api::Health::unknown;
+  }
+  std::set<Endpoint> endpoints;
+  for (const auto& [group, endpoint] : serving) endpoints.insert(endpoint);
+  facts.serving = static_cast<std::uint32_t>(endpoints.size());
+  facts.all_kept = resolution.all_kept;
+  facts.keeps_source = resolution.balancer.source_address == drivers::SourceAddress::keep;
+  facts.missing_sets = resolution.missing_sets;
+  return facts;
+}
+
+api::LoadBalancerStatus status_of(const BalancerRecord& record, const Findings& findings,
+                                  const api::LoadBalancerStatus& before, WallTime now) {
+  api::LoadBalancerStatus status;
+  status.addresses = record.addresses;
+  status.observed_generation = record.metadata.generation;
+  status.applied_generation = findings.applied_generation;
+  status.conditions = before.conditions;
+  status.targets = findings.targets.targets;
+  status.targets_healthy = findings.targets.healthy;
+  status.targets_serving = findings.targets.serving;
+  status.repairs = findings.repairs.count;
+  status.last_repair = findings.repairs.last;
+  status.last_repair_reason = findings.repairs.last_reason;
+  auto say = [&](std::string_view type, const Said& said) {
+    api::set(status.conditions, {.type = std::string(type),
+                                 .status = said.status,
+                                 .reason = std::string(said.reason),
+                                 .message = said.message,
+                                 .last_transition = now,
+                                 .observed_generation = record.metadata.generation});
+  };
+  const std::vector<Said> needed = {accepted(findings), allocated(record), programmed(findings)};
+  say(api::condition::accepted, needed[0]);
+  say(api::condition::address_allocated, needed[1]);
+  say(api::condition::programmed, needed[2]);
+  say(api::condition::targets_healthy, healthy(findings.targets));
+  say(api::condition::return_path_missing, return_path(findings));
+  say(api::condition::ready, ready(needed));
+  return status;
+}
+
+}  // namespace isthmus::infra

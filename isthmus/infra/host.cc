@@ -1,0 +1,76 @@
+#include "isthmus/infra/host.h"
+
+#include <linux/netlink.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "isthmus/infra/drivers/forwarding.h"
+#include "isthmus/infra/drivers/nft_driver.h"
+
+namespace isthmus::infra {
+namespace {
+
+class KernelHost final : public Host {
+ public:
+  KernelHost(drivers::NetlinkSocket rules, drivers::NetlinkSocket addresses,
+             drivers::NetlinkSocket flows, drivers::LinkProbe probe,
+             drivers::LinkAnnouncer announcer, drivers::KernelEvents events, const Clock& clock)
+      : balancers_(std::move(rules)),
+        addresses_(std::move(addresses)),
+        probe_(std::move(probe)),
+        announcer_(std::move(announcer)),
+        events_(std::move(events)),
+        flows_(std::move(flows), clock) {}
+
+  drivers::BalancerDriver& balancers() override { return balancers_; }
+  drivers::AddressBook& addresses() override { return addresses_; }
+  drivers::ProbeLink& probe_link() override { return probe_; }
+  drivers::Announcer& announcer() override { return announcer_; }
+  drivers::ChangeSource& changes() override { return events_; }
+  drivers::FlowWatch& flows() override { return flows_; }
+
+ private:
+  drivers::NftDriver balancers_;
+  drivers::InterfaceAddresses addresses_;
+  drivers::LinkProbe probe_;
+  drivers::LinkAnnouncer announcer_;
+  drivers::KernelEvents events_;
+  drivers::ReturnPaths flows_;
+};
+
+Result<std::unique_ptr<Host>> open_sockets(const Clock& clock) {
+  drivers::NetlinkSocket rules = TRY(drivers::NetlinkSocket::open(NETLINK_NETFILTER));
+  drivers::KernelEvents events = TRY(drivers::KernelEvents::open(rules.port()));
+  drivers::NetlinkSocket addresses = TRY(drivers::NetlinkSocket::open(NETLINK_ROUTE));
+  drivers::NetlinkSocket flows = TRY(drivers::NetlinkSocket::open(NETLINK_NETFILTER));
+  drivers::LinkProbe probe = TRY(drivers::LinkProbe::open());
+  drivers::LinkAnnouncer announcer = TRY(drivers::LinkAnnouncer::open());
+  return std::make_unique<KernelHost>(std::move(rules), std::move(addresses), std::move(flows),
+                                      std::move(probe), std::move(announcer), std::move(events),
+                                      clock);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Host>> open_host(const Clock& clock) {
+  Result<std::unique_ptr<Host>> host = open_sockets(clock);
+  if (host || host.outcome() != Outcome::denied) return host;
+  return fail("holding load balancers takes the capabilities CAP_NET_ADMIN and CAP_NET_RAW",
+              std::move(host).error());
+}
+
+Result<> check_forwarding(Files& files, std::span<const IpFamily> families) {
+  const std::vector<std::string> missing = TRY(drivers::missing_settings(files, families));
+  if (missing.empty()) return {};
+  return fail(Outcome::invalid,
+              fmt::format("this host does not forward packets, so that nothing would arrive; run "
+                          "as root: {}",
+                          fmt::join(missing, "; ")));
+}
+
+}  // namespace isthmus::infra

@@ -1,0 +1,312 @@
+#include "isthmus/infra/reconciler.h"
+
+#include <array>
+#include <utility>
+
+#include "isthmus/base/scope.h"
+#include "isthmus/base/signal.h"
+#include "isthmus/infra/balancer_keeper.h"
+
+namespace isthmus::infra {
+namespace {
+
+// How long a pass that the store did not let end waits for the next.
+constexpr Duration kStorePause = std::chrono::seconds(1);
+
+// Of a host whose rules or addresses are changed all the time.
+constexpr int kStartAttempts = 25;
+
+constexpr std::array kConditions = {api::condition::accepted,
+                                    api::condition::address_allocated,
+                                    api::condition::programmed,
+                                    api::condition::targets_healthy,
+                                    api::condition::return_path_missing,
+                                    api::condition::ready};
+
+// A user of the health checker is a load balancer by its name; neither part has a slash.
+ObjectName name_of_user(const std::string& user) {
+  const std::size_t slash = user.find('/');
+  ISTHMUS_ASSERT(slash != std::string::npos, "users of the health checker are owner/name");
+  return {user.substr(0, slash), user.substr(slash + 1)};
+}
+
+}  // namespace
+
+class Reconciler::Impl {
+ public:
+  explicit Impl(ReconcilerParts parts)
+      : parts_(std::move(parts)),
+        rules_(parts_.host.balancers(), parts_.host.changes()),
+        probe_(parts_.host.probe_link(), parts_.probe),
+        announcements_(parts_.host.announcer(), parts_.clock, parts_.random, parts_.metrics,
+                       parts_.log),
+        addresses_({parts_.host.addresses(), probe_, announcements_, parts_.clock, parts_.random,
+                    parts_.log}),
+        keeper_({book_, rules_, addresses_, parts_.health, parts_.ledger.abandoned(), parts_.clock,
+                 parts_.random, parts_.metrics, parts_.log, parts_.role}),
+        pass_duration_(parts_.metrics.histogram("infra_reconcile_duration_seconds",
+                                                "How long a pass over what was due took.",
+                                                exponential_buckets(0.0005, 4, 8))),
+        gauges_(parts_.metrics, [this] { refresh_gauges(); }) {}
+
+  Task<Result<>> start();
+  Task<Result<>> run();
+  bool is_ready() const { return passes_ > 0; }
+  std::vector<api::TargetStatus> target_health(const ObjectName& name) const {
+    return book_.snapshot() == nullptr ? std::vector<api::TargetStatus>{}
+                                       : keeper_.target_health(name);
+  }
+
+ private:
+  using Names = BalancerKeeper::Names;
+
+  Task<Result<>> reconcile();
+  Task<Result<>> pass();
+  void collect(Names& names);
+  void tell_orphans();
+  void find_statuses(const Names& names);
+  Task<Result<>> report();
+
+  Task<Result<>> wake_on(Signal& signal);
+  Task<Result<>> watch_host();
+  bool poll();
+  void watch_flows();
+  void refresh_gauges();
+
+  ReconcilerParts parts_;
+  BalancerBook book_;
+  RulesKeeper rules_;
+  drivers::AddressProbe probe_;
+  drivers::AnnouncementSchedule announcements_;
+  AddressKeeper addresses_;
+  BalancerKeeper keeper_;
+
+  Signal work_;
+  bool look_due_ = false;
+  Moment dump_due_{};
+  Moment flows_due_{};
+  Names flows_moved_;
+  Names unreported_;
+  Names to_finalize_;
+  Orphans told_orphans_;
+  std::uint64_t passes_ = 0;
+
+  Histogram& pass_duration_;
+  Metrics::OnCollect gauges_;
+};
+
+Task<Result<>> Reconciler::Impl::start() {
+  Result<> seen = keeper_.start();
+  for (int attempt = 1; seen.outcome() == Outcome::busy && attempt < kStartAttempts; ++attempt) {
+    CO_TRY(co_await sleep_for(kHostPollPeriod));
+    seen = keeper_.start();
+  }
+  CO_TRY(std::move(seen));
+  Ledger::Snapshot snapshot = CO_TRY(co_await parts_.ledger.latest());
+  (void)book_.take_in(std::move(snapshot));  // Everybody is due at first.
+  std::map<ObjectName, std::uint64_t> generations;
+  for (const auto& [name, keys] : rules_.kernel().all()) {
+    generations[name] = rules_.kernel().generation_of(name);
+  }
+  told_orphans_ = keeper_.orphans();
+  for (const auto& [name, orphan] : told_orphans_) {
+    parts_.log.warning(
+        "the kernel holds a load balancer that the store does not know so",
+        {{"owner", name.owner}, {"name", name.name}, {"generation", orphan.generation}});
+  }
+  parts_.ledger.found_in_kernel(told_orphans_, std::move(generations));
+  dump_due_ = later(parts_.clock.now(), kHostDumpPeriod);
+  flows_due_ = later(parts_.clock.now(), kFlowWatchPeriod);
+  work_.set();
+  co_return Result<>{};
+}
+
+Task<Result<>> Reconciler::Impl::run() {
+  Scope& here = co_await current_scope();
+  Scope scope(here);
+  scope.spawn(&Impl::wake_on, this, std::ref(parts_.ledger.changed()));
+  scope.spawn(&Impl::wake_on, this, std::ref(parts_.health.changed()));
+  scope.spawn(&Impl::wake_on, this, std::ref(addresses_.moved()));
+  scope.spawn(&Impl::watch_host, this);
+  scope.spawn(&AddressKeeper::run, &addresses_);
+  scope.spawn(&drivers::AnnouncementSchedule::run, &announcements_);
+  scope.spawn(&Impl::reconcile, this);
+  Result<> ended = co_await scope.join();
+  co_return ended;
+}
+
+// What the signal is about is asked for by the next pass, whenever that comes.
+Task<Result<>> Reconciler::Impl::wake_on(Signal& signal) {
+  for (;;) {
+    CO_TRY(co_await signal.wait());
+    signal.clear();
+    work_.set();
+  }
+}
+
+Task<Result<>> Reconciler::Impl::reconcile() {
+  for (;;) {
+    CO_TRY(co_await work_.wait());
+    work_.clear();
+    const Moment began = parts_.clock.now();
+    Result<> done = co_await pass();
+    if (is_our_own(done.outcome())) co_return done;
+    // Time stands still within a turn; one more, and it shows what this pass took.
+    CO_TRY(co_await yield());
+    pass_duration_.observe(parts_.clock.now() - began);
+    if (done) continue;
+    parts_.log.error("reconciling is held up by the store", {{"error", done.error()}});
+    CO_TRY(co_await sleep_for(kStorePause));
+    work_.set();
+  }
+}
+
+// Where the store does not answer, the host is kept as it was last known to be.
+Task<Result<>> Reconciler::Impl::pass() {
+  Result<Ledger::Snapshot> snapshot = co_await parts_.ledger.latest();
+  if (is_our_own(snapshot.outcome())) co_return std::unexpected(snapshot.error());
+  Names names;
+  if (snapshot) names = book_.take_in(std::move(*snapshot));
+  collect(names);
+  keeper_.work(names);
+  tell_orphans();
+  find_statuses(names);
+  ++passes_;
+  if (!snapshot) co_return std::unexpected(snapshot.error());
+  Result<> reported = co_await report();
+  co_return reported;
+}
+
+// Everybody who is due, besides those the ledger named.
+void Reconciler::Impl::collect(Names& names) {
+  if (std::exchange(look_due_, false)) names.merge(keeper_.look());
+  for (const std::string& user : parts_.health.take_changed()) {
+    const ObjectName name = name_of_user(user);
+    BookEntry* entry = book_.find(name);
+    if (entry == nullptr) continue;
+    entry->rules_due = true;
+    names.insert(name);
+  }
+  for (const IpAddress& address : addresses_.take_moved()) {
+    const Names& users = book_.users_of(address);
+    names.insert(users.begin(), users.end());
+  }
+  for (const ObjectName& name : parts_.ledger.abandoned()) {
+    if (BookEntry* entry = book_.find(name)) entry->rules_due = true;
+  }
+  names.merge(std::exchange(flows_moved_, {}));
+  names.merge(keeper_.take_due());
+}
+
+void Reconciler::Impl::tell_orphans() {
+  if (told_orphans_.empty() && parts_.ledger.orphans().empty()) return;
+  Orphans now = keeper_.orphans();
+  told_orphans_ = now;
+  if (now == parts_.ledger.orphans()) return;
+  parts_.ledger.found_in_kernel(std::move(now), {});
+}
+
+void Reconciler::Impl::find_statuses(const Names& names) {
+  to_finalize_.merge(keeper_.take_gone());
+  for (const ObjectName& name : names) {
+    BookEntry* entry = book_.find(name);
+    if (entry == nullptr || entry->record == nullptr || entry->record->is_tombstone()) continue;
+    if (to_finalize_.contains(name)) continue;
+    api::LoadBalancerStatus status = status_of(*entry->record, keeper_.findings(name, *entry),
+                                               entry->status, parts_.clock.wall_now());
+    if (status == entry->status) continue;
+    entry->status = std::move(status);
+    unreported_.insert(name);
+  }
+}
+
+Task<Result<>> Reconciler::Impl::report() {
+  if (!to_finalize_.empty()) {
+    CO_TRY(co_await parts_.ledger.finalize({to_finalize_.begin(), to_finalize_.end()}));
+    to_finalize_.clear();
+  }
+  std::vector<Ledger::FoundStatus> found;
+  for (const ObjectName& name : unreported_) {
+    if (const BookEntry* entry = book_.find(name)) found.push_back({name, entry->status});
+  }
+  if (!found.empty()) CO_TRY(co_await parts_.ledger.report(std::move(found)));
+  unreported_.clear();
+  co_return Result<>{};
+}
+
+Task<Result<>> Reconciler::Impl::watch_host() {
+  for (;;) {
+    CO_TRY(co_await sleep_for(kHostPollPeriod));
+    if (poll()) work_.set();
+  }
+}
+
+// Whether there is anything to do that no signal tells.
+bool Reconciler::Impl::poll() {
+  const Moment now = parts_.clock.now();
+  if (rules_.take_changes().any() || keeper_.look_failed() || now >= dump_due_) {
+    look_due_ = true;
+    dump_due_ = later(now, kHostDumpPeriod);
+  }
+  if (now >= flows_due_) {
+    flows_due_ = later(now, kFlowWatchPeriod);
+    watch_flows();
+  }
+  return look_due_ || !flows_moved_.empty() || keeper_.has_leftovers() || keeper_.anybody_due() ||
+         addresses_.is_due();
+}
+
+void Reconciler::Impl::watch_flows() {
+  const std::set<drivers::ListenerKey> listeners = keeper_.listeners_under_keep();
+  if (listeners.empty()) return;
+  Result<std::vector<drivers::FlowHealth>> flows = parts_.host.flows().look(listeners);
+  if (!flows) return parts_.log.error("flows not read", {{"error", flows.error()}});
+  Names missing;
+  for (const drivers::FlowHealth& health : *flows) {
+    std::optional<KernelNote> note = rules_.kernel().note_of(health.listener);
+    if (note && drivers::return_path_missing(health)) missing.insert(note->name);
+  }
+  for (auto& [name, entry] : book_.entries()) {
+    const bool is_missing = missing.contains(name);
+    if (entry.return_path_missing == is_missing) continue;
+    entry.return_path_missing = is_missing;
+    flows_moved_.insert(name);
+  }
+}
+
+void Reconciler::Impl::refresh_gauges() {
+  constexpr const char* kHelp = "Load balancers by condition that is True.";
+  std::size_t lag = 0;
+  std::map<std::string_view, std::size_t> counts;
+  for (const auto& [name, entry] : book_.entries()) {
+    if (entry.record == nullptr || entry.record->is_tombstone()) continue;
+    lag += entry.status.applied_generation < entry.record->metadata.generation;
+    for (std::string_view type : kConditions) {
+      const api::Condition* condition = api::find(entry.status.conditions, type);
+      counts[type] += condition != nullptr && condition->status == api::ConditionStatus::is_true;
+    }
+  }
+  for (std::string_view type : kConditions) {
+    parts_.metrics.gauge("infra_load_balancers", kHelp, {{"condition", std::string(type)}})
+        .set(static_cast<double>(counts[type]));
+  }
+  parts_.metrics
+      .gauge("infra_generation_lag",
+             "Load balancers of which this host holds no or an older "
+             "generation.")
+      .set(static_cast<double>(lag));
+  parts_.metrics
+      .gauge("infra_orphans", "Load balancers that the kernel holds and the store does not know.")
+      .set(static_cast<double>(told_orphans_.size()));
+}
+
+Reconciler::Reconciler(ReconcilerParts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
+Reconciler::~Reconciler() = default;
+Task<Result<>> Reconciler::start() { return impl_->start(); }
+Task<Result<>> Reconciler::run() { return impl_->run(); }
+bool Reconciler::is_ready() const { return impl_->is_ready(); }
+std::vector<api::TargetStatus> Reconciler::target_health(const ObjectName& name) const {
+  return impl_->target_health(name);
+}
+
+}  // namespace isthmus::infra
