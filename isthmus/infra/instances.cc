@@ -8,9 +8,6 @@
 namespace isthmus::infra {
 namespace {
 
-// A writer that lost the race this often is told to come back.
-constexpr int kAttemptsMax = 5;
-
 // What a memory that lags takes in at once.
 constexpr std::size_t kChangesMax = 10'000;
 
@@ -105,14 +102,7 @@ Task<Result<Revision>> Instances::write(Revision lock, std::vector<InstanceRecor
   for (const InstanceRecord& record : records) {
     writes.push_back({instance_key(record.instance.uid), encode(record)});
   }
-  std::string key(kInstancesLock);
-  writes.push_back({key, rfc3339(clock_.wall_now())});
-  std::vector<Condition> conditions{{key, lock}};
-  Result<Revision> written = co_await store_.commit(std::move(conditions), std::move(writes));
-  // Other outcomes are about what was written, or our own, and say nothing about the store.
-  const bool failed = written.outcome() == Outcome::lost || written.outcome() == Outcome::busy;
-  if (written) write_trouble_.reset();
-  if (failed) write_trouble_ = written.error().message;
+  Result<Revision> written = co_await writer_.commit(lock, std::move(writes));
   co_return written;
 }
 

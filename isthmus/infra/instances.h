@@ -14,6 +14,7 @@
 #include "isthmus/base/clock.h"
 #include "isthmus/base/result.h"
 #include "isthmus/base/task.h"
+#include "isthmus/infra/guarded_writer.h"
 #include "isthmus/infra/instance_plan.h"
 #include "isthmus/infra/instance_record.h"
 #include "isthmus/infra/store/store.h"
@@ -25,7 +26,8 @@ class Instances {
  public:
   using Snapshot = std::shared_ptr<const InstanceSnapshot>;
 
-  Instances(Store& store, const Clock& clock) : store_(store), clock_(clock) {}
+  Instances(Store& store, const Clock& clock)
+      : store_(store), clock_(clock), writer_(store, clock, kInstancesLock) {}
 
   // All machines as they stand now; equal revisions are the same snapshot.
   Task<Result<Snapshot>> latest();
@@ -52,9 +54,8 @@ class Instances {
   // answer is empty. `mistakes` outlives the call.
   Task<Result<Loaded>> load(std::vector<InventoryLine> lines, YamlMistakes& mistakes);
 
-  // Why the store did not take the last write, in one line; nullopt while it takes them. A store on
-  // a full disk answers every read and no write.
-  const std::optional<std::string>& write_trouble() const { return write_trouble_; }
+  // Why the store did not take the last write, see guarded_writer.h.
+  const std::optional<std::string>& write_trouble() const { return writer_.trouble(); }
 
   // What everybody is shown of a record: while its line stands in the file, the machine was
   // confirmed when the file was last loaded.
@@ -72,7 +73,7 @@ class Instances {
   const Clock& clock_;
   Snapshot latest_;
   WallTime file_loaded_at_;
-  std::optional<std::string> write_trouble_;
+  GuardedWriter writer_;
 };
 
 }  // namespace isthmus::infra

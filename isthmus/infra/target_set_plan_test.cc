@@ -103,7 +103,7 @@ TEST_F(target_set_plan, one_that_is_put_after_it_went_goes_on_with_its_generatio
   EXPECT_FALSE(plan.record.deleted_at);
   EXPECT_FALSE(plan.record.set.metadata.deletion_requested_at);
   EXPECT_EQ(plan.record.set.metadata.generation, 2u);
-  EXPECT_EQ(plan.record.set.metadata.uid, "uid-3");
+  EXPECT_EQ(plan.record.set.metadata.uid, "uid-2");
 }
 
 TEST_F(target_set_plan, a_protected_one_and_that_of_somebody_else_are_not_deleted) {
