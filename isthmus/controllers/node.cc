@@ -151,7 +151,8 @@ Task<Result<NodeController::Step>> NodeController::initialize(NodePtr node, Init
   }
   std::optional<kube::Patch> change = kube::node_patch(*node, act.change);
   ISTHMUS_ASSERT(change, "a Node is initialized that has no taint");
-  Patched patched = CO_TRY(co_await patch(node, "", *std::move(change)));
+  Patched patched =
+      CO_TRY(co_await patch(node, "", *std::move(change), kube::changed(*node, act.change)));
   if (!patched.done) co_return LookAgain{std::move(patched.node)};
 
   count("initialized", "");
@@ -171,7 +172,8 @@ Task<Result<NodeController::Step>> NodeController::refresh(NodePtr node, Refresh
     Patched patched = CO_TRY(co_await patch_addresses(node, *act.addresses));
     if (!patched.done || !act.change.empty()) co_return LookAgain{std::move(patched.node)};
   } else if (std::optional<kube::Patch> change = kube::node_patch(*node, act.change)) {
-    Patched patched = CO_TRY(co_await patch(node, "", *std::move(change)));
+    Patched patched =
+        CO_TRY(co_await patch(node, "", *std::move(change), kube::changed(*node, act.change)));
     if (!patched.done) co_return LookAgain{std::move(patched.node)};
     log_.info("node refreshed",
               {{"node", node->meta.key.name}, {"plan", describe({.what = std::move(act)})}});
@@ -208,17 +210,22 @@ Result<NodeController::Step> NodeController::cloud_failed(const kube::Node& node
 Task<Result<NodeController::Patched>> NodeController::patch_addresses(
     NodePtr node, std::vector<kube::NodeAddress> addresses) {
   kube::Patch body = kube::node_addresses_patch(kube::unchanged(node->meta), addresses);
-  Patched patched = CO_TRY(co_await patch(node, "status", std::move(body)));
+  kube::Node after = *node;
+  after.addresses = std::move(addresses);
+  Patched patched = CO_TRY(co_await patch(node, "status", std::move(body), std::move(after)));
   if (patched.done) {
     log_.info("node addresses written",
-              {{"node", node->meta.key.name}, {"addresses", describe(addresses)}});
+              {{"node", node->meta.key.name}, {"addresses", describe(patched.node->addresses)}});
   }
   co_return patched;
 }
 
 Task<Result<NodeController::Patched>> NodeController::patch(NodePtr node, std::string subresource,
-                                                            kube::Patch patch) {
-  kube::PatchRequest request{kube::name_of(*node), std::move(subresource), std::move(patch)};
+                                                            kube::Patch patch, kube::Node after) {
+  kube::PatchRequest request{.object = kube::name_of(*node),
+                             .subresource = std::move(subresource),
+                             .patch = std::move(patch),
+                             .metadata_only = true};
   Result<std::string> answer = co_await kube::checked_patch(api_, std::move(request));
   if (answer.outcome() == Outcome::absent) co_return Patched{false, nullptr};
   if (answer.outcome() == Outcome::conflict) {
@@ -228,8 +235,10 @@ Task<Result<NodeController::Patched>> NodeController::patch(NodePtr node, std::s
     co_return Patched{false, std::move(live)};
   }
   if (!answer) co_return std::unexpected(write_failed(*node, std::move(answer.error())));
-  kube::Node decoded = CO_TRY(decoder_.object<kube::Node>(*answer, node->meta.key));
-  auto patched = std::make_shared<const kube::Node>(std::move(decoded));
+  auto metadata = CO_TRY(decoder_.object<kube::NodeMetadata>(*answer, node->meta.key));
+  if (metadata.meta.uid != node->meta.uid) co_return fail(Outcome::lost, "another Node answered");
+  after.meta = std::move(metadata.meta);
+  auto patched = std::make_shared<const kube::Node>(std::move(after));
   newest_.learn(*node, patched);
   co_return Patched{true, std::move(patched)};
 }

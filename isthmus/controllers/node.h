@@ -96,7 +96,9 @@ class NodeController final : public kube::Reconciler {
     NodePtr node;
   };
   Task<Result<Patched>> patch_addresses(NodePtr node, std::vector<kube::NodeAddress> addresses);
-  Task<Result<Patched>> patch(NodePtr node, std::string subresource, kube::Patch patch);
+  // `after`: the Node as the patch leaves it, but for its metadata.
+  Task<Result<Patched>> patch(NodePtr node, std::string subresource, kube::Patch patch,
+                              kube::Node after);
   Task<Result<NodePtr>> read_live(kube::ObjectName name);
   Error write_failed(const kube::Node& node, Error error);
 

@@ -68,6 +68,10 @@ struct PatchRequest {
   ObjectName object;
   std::string subresource = {};  // Empty, or "status".
   Patch patch = {};
+
+  // Answer a PartialObjectMetadata (NodeMetadata of api/node.h): of a Node, that is a fraction of
+  // its bytes, and whoever sent the patch knows the rest.
+  bool metadata_only = false;
 };
 
 // A delete without a uid cannot be said: by now the object under a name may be another one.
@@ -101,7 +105,7 @@ class ApiDoor {
   virtual Task<Result<std::unique_ptr<WatchStream>>> watch(WatchRequest request) = 0;
   // The object as created.
   virtual Task<Result<std::string>> create(CreateRequest request) = 0;
-  // The object as patched.
+  // The object as patched, or its metadata.
   virtual Task<Result<std::string>> patch(PatchRequest request) = 0;
   // ok: gone, or marked as being deleted when something still holds it.
   virtual Task<Result<>> remove(DeleteRequest request) = 0;

@@ -18,6 +18,11 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 // A refusal's body is a Status; what is longer than this is something else.
 constexpr std::size_t kRefusalBytesMax = 1024 * 1024;
 
+// What we understand of answers.
+constexpr const char* kWhole = "application/json";
+constexpr const char* kMetadataOnly =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
 std::string path_of(const ResourceType& resource, const ObjectKey& key) {
   const bool is_core = resource.api_version.find('/') == std::string_view::npos;
   std::string path = fmt::format("/{}/{}", is_core ? "api" : "apis", resource.api_version);
@@ -91,7 +96,8 @@ net::Request http_patch(const PatchRequest& request) {
   if (!request.subresource.empty()) path += "/" + request.subresource;
   return {"PATCH",
           std::move(path),
-          {{"Content-Type", std::string(content_type(request.patch.type))}},
+          {{"Content-Type", std::string(content_type(request.patch.type))},
+           {"Accept", request.metadata_only ? kMetadataOnly : kWhole}},
           request.patch.body};
 }
 
@@ -131,7 +137,7 @@ HttpApi::HttpApi(net::Transport& transport, TokenSource& tokens, HttpApiOptions 
 // The request is complete but for who we are and what we understand.
 Result<> HttpApi::authorize(net::Request& request) {
   request.headers.set("User-Agent", options_.user_agent);
-  request.headers.set("Accept", "application/json");
+  if (!request.headers.find("Accept")) request.headers.set("Accept", kWhole);
   const Secret token = TRY(tokens_.token());
   if (!token.empty()) request.headers.set("Authorization", "Bearer " + token.reveal());
   return {};

@@ -119,6 +119,12 @@ TEST(client_request, patches_a_subresource_with_the_content_type_of_the_patch) {
   EXPECT_EQ(request.body, R"({"a":1})");
 }
 
+TEST(client_request, asks_for_no_more_than_the_metadata_where_that_is_enough) {
+  EXPECT_EQ(http_patch({kNode, "", {}}).headers.find("Accept"), "application/json");
+  EXPECT_EQ(http_patch({kNode, "", {}, true}).headers.find("Accept"),
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+}
+
 TEST(client_request, deletes_only_the_uid_that_was_seen) {
   const net::Request request = http_delete({kNode, {"u-1", "9"}});
   EXPECT_EQ(request.method, "DELETE");

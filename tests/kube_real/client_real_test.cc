@@ -59,6 +59,20 @@ TEST_F(RealClient, says_conflict_of_a_stale_version_whatever_the_uid) {
   EXPECT_EQ(patch("stale", *node_patch(other, {.labels = {{"a", "c"}}})), Outcome::conflict);
 }
 
+TEST_F(RealClient, is_answered_the_metadata_of_what_it_patched_where_that_is_enough) {
+  const Node seen = create_node(api(), "brief");
+  for (const std::string subresource : {"", "status"}) {
+    const Patch patch{PatchType::merge, same_object(seen.meta),
+                      R"({"spec": {"providerID": "x://1"}, "status": {"phase": "Running"}})"};
+    Result<std::string> answer = run(api().patch({node_name("brief"), subresource, patch, true}));
+    ASSERT_TRUE(answer);
+    const auto brief = Decoder().object<NodeMetadata>(*answer, seen.meta.key);
+    ASSERT_TRUE(brief) << brief.error().message;
+    EXPECT_EQ(brief->meta, read_node(api(), "brief").meta);
+  }
+  EXPECT_EQ(read_node(api(), "brief").provider_id, "x://1");
+}
+
 TEST_F(RealClient, is_told_invalid_of_another_uid_and_knows_it_is_a_conflict) {
   const Node seen = create_node(api(), "twin");
   remove(seen);

@@ -296,6 +296,7 @@ Result<Status> Decoder::status(std::string& text) {
   template Result<WatchEvent<T>> Decoder::watch_line<T>(std::string&)
 
 ISTHMUS_DECODES(Node);
+ISTHMUS_DECODES(NodeMetadata);
 ISTHMUS_DECODES(Service);
 ISTHMUS_DECODES(Lease);
 ISTHMUS_DECODES(Event);

@@ -78,9 +78,9 @@ struct Bookmark {
 template <class T>
 using WatchEvent = std::variant<Change<T>, Bookmark, Status>;
 
-// Decodes Node, Service, Lease, Event and Namespace. A resource: it keeps its working memory from
-// one call to the next, about as much as the largest text was long, and gives it back after a text
-// of more than a MiB.
+// Decodes Node, NodeMetadata, Service, Lease, Event and Namespace. A resource: it keeps its working
+// memory from one call to the next, about as much as the largest text was long, and gives it back
+// after a text of more than a MiB.
 //
 // The texts are taken by reference because decoding may enlarge their capacity (the parser reads
 // a few bytes past the end); their content stays as it was.

@@ -152,6 +152,7 @@ class Reader {
 // What of each type is kept. Fields apart from apiVersion and kind, which the caller looks at.
 void read_meta(Reader& reader, ondemand::value value, ObjectMeta& meta);
 void read_field(Reader& reader, std::string_view key, ondemand::value value, Node& node);
+void read_field(Reader& reader, std::string_view key, ondemand::value value, NodeMetadata& node);
 void read_field(Reader& reader, std::string_view key, ondemand::value value, Service& service);
 void read_field(Reader& reader, std::string_view key, ondemand::value value, Lease& lease);
 void read_field(Reader& reader, std::string_view key, ondemand::value value, Event& event);

@@ -75,6 +75,19 @@ TEST(node_decoder, keeps_what_clouds_look_at) {
   EXPECT_EQ(node->kubelet_port, 10250);
 }
 
+TEST(node_metadata_decoder, keeps_what_a_patch_that_asked_for_no_more_is_answered) {
+  std::string text = R"({
+    "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+    "metadata": {"name": "node1", "uid": "98daa4dd", "resourceVersion": "214",
+                 "labels": {"rack": "7"}}})";
+  const Result<NodeMetadata> node = Decoder().object<NodeMetadata>(text, {"", "node1"});
+  ASSERT_TRUE(node) << node.error().message;
+  EXPECT_EQ(node->meta.resource_version, "214");
+  EXPECT_EQ(node->meta.labels, (StringMap{{"rack", "7"}}));
+  std::string whole(kNode);
+  EXPECT_EQ(Decoder().object<NodeMetadata>(whole).outcome(), Outcome::lost);
+}
+
 TEST(node_decoder, keeps_the_annotations_of_its_projection) {
   Decoder all_but_last_applied;
   Decoder none(Projection{.keeps_annotation = [](std::string_view) { return false; }});

@@ -243,6 +243,10 @@ void read_field(Reader& reader, Key key, Value value, Node& node) {
   if (key == "status") return read_node_status(reader, value, node);
 }
 
+void read_field(Reader& reader, Key key, Value value, NodeMetadata& node) {
+  if (key == "metadata") read_meta(reader, value, node.meta);
+}
+
 void read_field(Reader& reader, Key key, Value value, Service& service) {
   if (key == "metadata") return read_meta(reader, value, service.meta);
   if (key == "spec") return read_service_spec(reader, value, service);

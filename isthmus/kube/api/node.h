@@ -71,4 +71,11 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
+// A Node without its spec and status, as the API server sends it to who asks for no more.
+struct NodeMetadata {
+  static constexpr ResourceType resource{"meta.k8s.io/v1", "PartialObjectMetadata", "nodes", false};
+
+  ObjectMeta meta = {};
+};
+
 }  // namespace isthmus::kube

@@ -165,6 +165,12 @@ std::optional<Patch> node_patch(const Node& seen, const NodeChange& change) {
   return make_patch(PatchType::merge, precondition, std::move(body));
 }
 
+Node changed(Node seen, const NodeChange& change) {
+  if (!change.provider_id.empty()) seen.provider_id = change.provider_id;
+  seen.taints = changed_taints(std::move(seen.taints), change);
+  return seen;
+}
+
 Patch node_addresses_patch(const Precondition& precondition,
                            const std::vector<NodeAddress>& addresses) {
   json::array list;

@@ -85,6 +85,10 @@ struct NodeChange {
 // send.
 std::optional<Patch> node_patch(const Node& seen, const NodeChange& change);
 
+// The Node as that patch leaves it, but for its metadata, of which only the server knows the
+// version.
+Node changed(Node seen, const NodeChange& change);
+
 // Replaces `status.addresses` by exactly this list, in this order. For `nodes/<name>/status`.
 // A merge patch, which replaces lists whole; strategic merge would merge addresses by type, lose
 // the second one of a type and keep the old order, unless told `$patch: replace`.

@@ -43,6 +43,19 @@ const json::value kTaintedNode = json::parse(R"({
     {"key": "newer", "effect": "NoSchedule", "tolerance": {"seconds": 5}}]},
   "status": {"nodeInfo": {"systemUUID": "s1"}}})");
 
+TEST(node_patch, is_known_in_its_effect_but_for_the_metadata) {
+  const Node seen = decoded(kTaintedNode);
+  const NodeChange change{.labels = {{"rack", "7"}},
+                          .provider_id = "isthmus://m1",
+                          .removed_taints = {std::string(kUninitialized)}};
+  const Node there = decoded(merged(kTaintedNode, json::parse(node_patch(seen, change)->body)));
+
+  Node here = changed(seen, change);
+  here.meta = there.meta;
+  EXPECT_EQ(here, there);
+  EXPECT_EQ(changed(seen, {.labels = {{"rack", "7"}}}), seen);
+}
+
 TEST(node_patch, initializes_a_node_in_one_patch_and_touches_nothing_else) {
   const Node seen = decoded(kTaintedNode);
 

@@ -39,6 +39,14 @@ constexpr const char* kTooLarge =
     R"("details":{"causes":[{"reason":"ResourceVersionTooLarge"}],"retryAfterSeconds":1},)"
     R"("code":504}})";
 
+// What is answered to who asks for a PartialObjectMetadata.
+std::string metadata_of(std::string_view document) {
+  json::value object = parse_json(document).value();
+  return compact_json({{"kind", "PartialObjectMetadata"},
+                       {"apiVersion", "meta.k8s.io/v1"},
+                       {"metadata", object.at("metadata")}});
+}
+
 ObjectKey key_in(const json::object& object) {
   return {text_at(object, "/metadata/namespace"), text_at(object, "/metadata/name")};
 }
@@ -359,6 +367,7 @@ Task<Result<std::string>> FakeApi::create(CreateRequest request) {
 Task<Result<std::string>> FakeApi::patch(PatchRequest request) {
   CO_TRY(co_await arrive(Verb::patch, request.object));
   std::string text = CO_TRY(patched(request));
+  if (request.metadata_only) text = metadata_of(text);
   co_return answer(Verb::patch, request.object.resource, std::move(text));
 }
 
