@@ -38,7 +38,7 @@ TEST_F(NftDriverTest, people_see_whose_an_element_is) {
   make_so({a_balancer()});
   std::string listed = lab->host.run("nft list ruleset");
   EXPECT_TRUE(listed.contains("192.0.2.1 . tcp . 80 comment \"prod/web 7\"")) << listed;
-  EXPECT_TRUE(listed.contains("192.0.2.1 . tcp . 80 : goto random4_1")) << listed;
+  EXPECT_TRUE(listed.contains("192.0.2.1 . tcp . 80 : goto random4_9")) << listed;
   EXPECT_TRUE(listed.contains("10.88.0.12 . 30080")) << listed;
 }
 
@@ -84,9 +84,9 @@ TEST_F(NftDriverTest, drift_moves_the_generation_and_is_repaired) {
            "nft delete element inet isthmus listeners6 { 2001:db8::1 . tcp . 80 }",
            "nft add element inet isthmus guarded4 { 10.88.0.1 }",
            "nft add element inet isthmus masquerade4 { 10.88.0.1 . udp . 53 }",
-           "nft flush map inet isthmus slots4_1",
+           "nft flush map inet isthmus slots4_9",
            "nft add element inet isthmus listeners4 { 10.88.0.1 . sctp . 80 : drop }",
-           "nft add element inet isthmus slots6_5 { fd88::1 . tcp . 80 . 500 : fd88::2 . 80 }",
+           "nft add element inet isthmus slots6_13 { fd88::1 . tcp . 80 . 500 : fd88::2 . 80 }",
            "nft add element inet isthmus listeners4 { * : drop }",
            "nft add table inet isthmus { flags dormant \\; }",
            "nft flush ruleset",

@@ -66,7 +66,7 @@ TEST_F(NftTrafficTest, connections_outlive_the_repair_of_the_rules) {
   make_so({a_balancer()});
   Traffic machines = machines4();
   machines.ask(lab->client, kWeb4);
-  lab->host.run("nft flush chain inet isthmus random4_1; nft flush map inet isthmus listeners4");
+  lab->host.run("nft flush chain inet isthmus random4_9; nft flush map inet isthmus listeners4");
   make_so({a_balancer()});
   EXPECT_EQ(machines.ask_again(), "alive");
 }

@@ -52,7 +52,7 @@ Structure judge(const HeldStructure& held);
 bool holds(const HeldStructure& held, const SetShape& wanted);
 
 // Appends the messages that make right what is held, as the inside of one transaction. Elements of
-// sets that are as they should be stay; chains and sets that are none of ours go. About 70 kB.
+// sets that are as they should be stay; chains and sets that are none of ours go. About 80 kB.
 void add_structure(const HeldStructure& held, NetlinkSocket& socket, NetlinkMessages& messages);
 
 // Appends what takes all flags off the table, as a transaction of its own: the kernel takes no

@@ -71,7 +71,7 @@ TEST_F(NftStructureTest, others_hands_are_seen_and_undone) {
            "nft add chain inet isthmus extra { type filter hook forward priority 0 \\; policy drop "
            "\\; }",
            "nft add set inet isthmus extra { type ipv4_addr \\; }",
-           "for i in 0 1 2 3 4 5 6 7; do nft flush chain inet isthmus restricted_random4_$i;"
+           "for i in $(seq 0 15); do nft flush chain inet isthmus restricted_random4_$i;"
            "nft flush chain inet isthmus restricted_client4_$i; done;"
            "nft delete set inet isthmus sources4",
            "nft flush chain inet isthmus random4_1; nft flush chain inet isthmus client4_1;"
