@@ -153,7 +153,7 @@ api::Pool read_pool(YamlReader& element, std::vector<RangeInFile>& ranges) {
   api::Pool pool;
   YamlReader name = element.required("name");
   pool.name = name.text();
-  auto mistake = pool.name.empty() ? std::nullopt : api::wrong_name(pool.name);
+  auto mistake = pool.name.empty() ? std::nullopt : api::wrong_object_name(pool.name);
   if (mistake) name.refuse(*mistake);
   read_ranges(element, pool, ranges);
   if (std::optional<YamlReader> interface = element.optional("interface")) {
@@ -222,7 +222,11 @@ void read_owners(YamlReader& file, Config& config) {
       if (auto pools = element.optional("pools")) owner.pools = read_pool_names(*pools, config);
       element.no_other_keys();
       if (owner.name.empty() || owner.token_file.empty()) continue;
-      if (auto mistake = api::wrong_name(owner.name)) name.refuse(*mistake);
+      if (auto mistake = api::wrong_name(owner.name)) {
+        name.refuse(*mistake);
+      } else if (owner.name.size() > kOwnerBytesMax) {
+        name.refuse(fmt::format("expected at most {} bytes", kOwnerBytesMax));
+      }
       if (!names.insert(owner.name).second) name.refuse("is already the name of another owner");
       if (!files.insert(owner.token_file).second) {
         token.refuse("is already the token of somebody else, who could not be told apart");

@@ -44,6 +44,8 @@ namespace isthmus::infra {
 
 inline constexpr std::size_t kConfigBytesMax = 1024 * 1024;
 inline constexpr std::size_t kOwnersMax = 1000;
+// So that owner, name and generation of a load balancer fit into the note the kernel keeps of it.
+inline constexpr std::size_t kOwnerBytesMax = 63;
 inline constexpr std::size_t kListenMax = 16;
 inline constexpr std::size_t kPoolsMax = 100;   // Every allocation may look at all of them.
 inline constexpr std::size_t kRangesMax = 100;  // Of one pool, likewise.

@@ -95,6 +95,9 @@ TEST(config, owners_can_be_told_apart) {
             1u);
   EXPECT_EQ(mistakes_with("adminTokenFile: /t\nowners: [{name: a, tokenFile: /t}]\n").size(), 1u);
   EXPECT_EQ(mistakes_with("owners: [{name: A_b, tokenFile: /t}, {name: b}]\n").size(), 2u);
+  std::string longest(63, 'a');
+  EXPECT_EQ(mistakes_with("owners: [{name: " + longest + ", tokenFile: /t}]\n"), Lines{});
+  EXPECT_EQ(mistakes_with("owners: [{name: " + longest + ".a, tokenFile: /t}]\n").size(), 1u);
 }
 
 constexpr std::string_view kHost = "host: {name: lb1, driver: nft}\n";
@@ -140,8 +143,8 @@ TEST(config, every_mistake_of_a_pool_is_named_by_line) {
                         "- {name: d, ranges: [172.16.0.0/16], coolDown: 25h, interface: a/b}\n"
                         "- {name: e, autoAssign: perhaps, sourceAddress: mine, colour: red}\n"),
       (Lines{
-          "infra.yaml: line 5: pools[0].name: expected a lower-case DNS name of at most 253 "
-          "characters, as Nodes have, found \"A_b\"",
+          "infra.yaml: line 5: pools[0].name: expected a name: 1 to 63 lower-case letters, "
+          "digits and '-', beginning and ending with a letter or digit, found \"A_b\"",
           "infra.yaml: line 5: pools[0].ranges: expected at least one range",
           "infra.yaml: line 6: pools[1].ranges[0]: \"192.0.2.1/28\" has bits set behind its prefix",
           "infra.yaml: line 6: pools[1].ranges[1]: \"192.0.2.0/33\" is not a prefix like "
