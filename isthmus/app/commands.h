@@ -15,6 +15,9 @@ int run_command(const std::vector<std::string>& arguments, const Environment& en
 // The infrastructure backend.
 int infra_command(const std::vector<std::string>& arguments, const Environment& environment);
 
+// What a backend says of its load balancers, addresses, pools and orphans.
+int status_command(const std::vector<std::string>& arguments, const Environment& environment);
+
 // Prints the version.
 int version_command(const std::vector<std::string>& arguments, const Environment& environment);
 

@@ -26,6 +26,7 @@ struct Subcommand {
 constexpr std::array kSubcommands{
     Subcommand{"run", "the cloud controller manager of a Kubernetes cluster", run_command},
     Subcommand{"infra", "the infrastructure backend: machines behind one API", infra_command},
+    Subcommand{"status", "what a backend holds, and why something is not ready", status_command},
     Subcommand{"version", "which Isthmus this is", version_command},
 };
 

@@ -7,7 +7,10 @@
 namespace isthmus::infra {
 namespace {
 
-class ledger_gauges : public ObjectApiFixture {};
+class ledger_gauges : public ObjectApiFixture {
+ protected:
+  LedgerGauges gauges{ledger, object_metrics};
+};
 
 TEST_F(ledger_gauges, show_load_balancers_by_condition_pools_by_use_and_orphans) {
   put_balancer("web");

@@ -5,11 +5,7 @@ namespace isthmus::infra {
 using Operation = Route::Operation;
 
 ObjectApi::ObjectApi(const ObjectParts& parts)
-    : parts_(parts),
-      balancers_(parts),
-      target_sets_(parts),
-      pools_(parts),
-      gauges_(parts.ledger, parts.metrics) {}
+    : parts_(parts), balancers_(parts), target_sets_(parts), pools_(parts) {}
 
 OwnerEvents ObjectApi::events(const Exchange& exchange) {
   return OwnerEvents(parts_.ledger, parts_.access, parts_.clock, exchange.route.owner,

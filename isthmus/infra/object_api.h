@@ -7,7 +7,6 @@
 #include "isthmus/base/task.h"
 #include "isthmus/infra/balancer_api.h"
 #include "isthmus/infra/exchange.h"
-#include "isthmus/infra/ledger_gauges.h"
 #include "isthmus/infra/object_parts.h"
 #include "isthmus/infra/owner_events.h"
 #include "isthmus/infra/pool_api.h"
@@ -34,7 +33,6 @@ class ObjectApi {
   BalancerApi balancers_;
   TargetSetApi target_sets_;
   PoolApi pools_;
-  LedgerGauges gauges_;
 };
 
 }  // namespace isthmus::infra
