@@ -82,8 +82,10 @@ class AddressProbeLinkTest : public testing::PrivilegedTest {
     }
   }
 
-  Result<Taken> ask(std::string_view address) {
-    return testing::run_in_real_time(probe->ask({ip(address), "lan"}));
+  std::vector<Result<Taken>> ask(std::vector<std::string_view> texts) {
+    std::vector<BoundAddress> addresses;
+    for (std::string_view text : texts) addresses.push_back({ip(text), "lan"});
+    return testing::run_in_real_time(ask_all(*probe, addresses)).value();
   }
 
   std::optional<testing::Namespace> neighbour;
@@ -93,14 +95,13 @@ class AddressProbeLinkTest : public testing::PrivilegedTest {
 };
 
 TEST_F(AddressProbeLinkTest, an_address_that_nobody_has_is_free) {
-  EXPECT_EQ(ask("10.88.0.100"), Taken{});
-  EXPECT_EQ(ask("fd88::100"), Taken{});
+  EXPECT_EQ(ask({"10.88.0.100", "fd88::100"}), (std::vector<Result<Taken>>{Taken{}, Taken{}}));
 }
 
 TEST_F(AddressProbeLinkTest, a_neighbours_address_is_taken_and_says_by_whom) {
-  for (const char* address : {"10.88.0.2", "fd88::2"}) {
-    EXPECT_EQ(ask(address), (Taken{{ip(address), kNeighbour}}));
-  }
+  std::vector<Result<Taken>> answers = ask({"10.88.0.2", "fd88::2"});
+  EXPECT_EQ(answers[0], (Taken{{ip("10.88.0.2"), kNeighbour}}));
+  EXPECT_EQ(answers[1], (Taken{{ip("fd88::2"), kNeighbour}}));
 }
 
 TEST_F(AddressProbeLinkTest, two_hundred_take_one_window) {
@@ -147,9 +148,9 @@ TEST_F(AddressProbeLinkTest, an_interface_without_neighbours_has_no_duplicates) 
 TEST_F(AddressProbeLinkTest, a_link_that_carries_nothing_is_not_silence) {
   neighbour->ip("link set eth0 down");
   wait_for_carrier(false);
-  EXPECT_EQ(ask("10.88.0.100").outcome(), Outcome::busy);
+  EXPECT_EQ(ask({"10.88.0.100"})[0].outcome(), Outcome::busy);
   host->ip("link del lan");
-  EXPECT_EQ(ask("10.88.0.100").outcome(), Outcome::absent);
+  EXPECT_EQ(ask({"10.88.0.100"})[0].outcome(), Outcome::absent);
 }
 
 }  // namespace
