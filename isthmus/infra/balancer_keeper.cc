@@ -25,23 +25,6 @@ std::set<drivers::ListenerKey> listeners_of(const drivers::Balancer& balancer) {
   return keys;
 }
 
-Trouble trouble_of(const Error& error) {
-  switch (error.outcome) {
-    case Outcome::denied:
-      return {reason::not_permitted, error.message};
-    case Outcome::unsupported:
-      return {reason::unsupported, error.message};
-    case Outcome::invalid:
-      return {reason::refused, error.message};
-    default:
-      return {reason::rules_failed, error.message};
-  }
-}
-
-std::string_view rest_of(const drivers::HeldListener& found) {
-  return found == drivers::HeldListener{} ? "was gone" : "was changed";
-}
-
 }  // namespace
 
 // What one call of work() is about.
@@ -51,130 +34,10 @@ struct BalancerKeeper::Plan {
   Names leaving;
 };
 
-BalancerKeeper::BalancerKeeper(Doors doors) : doors_(std::move(doors)) {}
-
-Result<> BalancerKeeper::start() {
-  Result<> seen = doors_.rules.look();
-  if (seen.outcome() == Outcome::conflict) {
-    host_trouble_ = Trouble{reason::foreign_table, seen.error().message};
-    doors_.log.error("rules cannot be loaded", {{"error", seen.error()}});
-  } else if (!seen) {
-    return fail("reading the rules of this host", std::move(seen).error());
-  }
-  Result<std::vector<IpAddress>> lost = doors_.addresses.look();
-  if (!lost) return fail("reading the addresses of this host", std::move(lost).error());
-  const KernelView& kernel = doors_.rules.kernel();
-  for (const auto& [name, keys] : kernel.all()) {
-    doors_.book.enter(name).held_at_start = true;
-    doors_.book.use(name, kernel.addresses_of(name));
-    (void)doors_.book.claim(name, keys);
-  }
-  for (const auto& [key, listener] : kernel.held().listeners) {
-    if (!kernel.note_of(key)) leftovers_.restored[key] = {};
-  }
-  find_bare_addresses();
-  return {};
-}
-
-BalancerKeeper::Names BalancerKeeper::look() {
-  Names concerned;
-  Result<> seen = doors_.rules.look();
-  std::optional<Trouble> trouble;
-  if (!seen) {
-    doors_.log.error("rules of this host not read", {{"error", seen.error()}});
-    const bool lasting = seen.outcome() == Outcome::conflict || seen.outcome() == Outcome::denied ||
-                         seen.outcome() == Outcome::unsupported;
-    if (lasting) trouble = trouble_of(seen.error());
-    if (seen.outcome() == Outcome::conflict) trouble->reason = reason::foreign_table;
-  }
-  if (seen || trouble) {
-    if (trouble != host_trouble_) {
-      for (auto& [name, entry] : doors_.book.entries()) {
-        entry.rules_due = true;
-        concerned.insert(name);
-      }
-    }
-    host_trouble_ = trouble;
-  }
-  see(doors_.rules.take_drift(), concerned);
-  Result<std::vector<IpAddress>> lost = doors_.addresses.look();
-  if (lost) {
-    for (const IpAddress& address : *lost) {
-      for (const ObjectName& user : doors_.book.users_of(address)) {
-        repair(user, "address", fmt::format("address {} was gone", to_string(address)), concerned);
-      }
-    }
-  } else {
-    doors_.log.error("addresses of this host not read", {{"error", lost.error()}});
-  }
-  look_failed_ = !seen || !lost;
-  find_bare_addresses();
-  return concerned;
-}
-
-void BalancerKeeper::see(const KernelDrift& drift, Names& concerned) {
-  for (const KernelDrift::Listener& listener : drift.listeners) see(listener, concerned);
-  for (const IpAddress& address : drift.unguarded) {
-    for (const ObjectName& user : doors_.book.users_of(address)) {
-      repair(user, "guard", fmt::format("the guard of {} was gone", to_string(address)), concerned);
-      if (staying_.contains(user)) leftovers_.guarded.insert(address);
-    }
-  }
-  if (!drift.guarded.empty()) count_repair("guard");  // By find_bare_addresses().
-  if (drift.structure) {
-    count_repair("structure");
-    doors_.log.warning("chains and rules of this host were changed");
-  }
-  if (drift.links) count_repair("link");
-}
-
-void BalancerKeeper::see(const KernelDrift::Listener& listener, Names& concerned) {
-  const bool made = listener.expected != drivers::HeldListener{};
-  const std::optional<KernelNote> note =
-      parse_note(made ? listener.expected.note : listener.found.note);
-  const std::string where = to_string(listener.key);
-  if (note && doors_.book.find(note->name) != nullptr) {
-    std::string what = made ? fmt::format("listener {} {}", where, rest_of(listener.found))
-                            : fmt::format("listener {} was added by others", where);
-    repair(note->name, "listener", std::move(what), concerned);
-    const bool stays = staying_.contains(note->name);
-    if (stays || !made) leftovers_.restored[listener.key] = listener.expected;
-    return;
-  }
-  count_repair("listener");
-  doors_.log.warning("a listener that nobody knows goes", {{"listener", where}});
-  leftovers_.restored[listener.key] = listener.expected;
-}
-
-// What is bound or guarded, and nobody's: after a crash between two steps, or by others' hands.
-void BalancerKeeper::find_bare_addresses() {
-  auto check = [&](const IpAddress& address) {
-    if (doors_.book.users_of(address).empty()) doors_.book.abandoned().insert(address);
-  };
-  for (const auto& [address, interface] : doors_.addresses.bound()) check(address);
-  for (const IpAddress& address : doors_.rules.kernel().held().guarded) check(address);
-}
-
-void BalancerKeeper::repair(const ObjectName& name, std::string_view kind, std::string what,
-                            Names& concerned) {
-  count_repair(kind);
-  BookEntry* entry = doors_.book.find(name);
-  // What stays as it is is put back as it was, and not understood anew.
-  if (!staying_.contains(name)) entry->rules_due = true;
-  // Many things that were changed at once are one repair.
-  if (!concerned.insert(name).second) return;
-  doors_.log.warning("repaired", {{"owner", name.owner}, {"name", name.name}, {"what", what}});
-  ++entry->repairs.count;
-  entry->repairs.last = doors_.clock.wall_now();
-  entry->repairs.last_reason = std::move(what);
-}
-
-void BalancerKeeper::count_repair(std::string_view kind) {
-  doors_.metrics
-      .counter("infra_drift_repairs_total", "What others changed of ours on this host, by kind.",
-               {{"kind", std::string(kind)}})
-      .add();
-}
+BalancerKeeper::BalancerKeeper(Doors doors)
+    : doors_(std::move(doors)),
+      watch_({doors_.book, doors_.rules, doors_.addresses, doors_.clock, doors_.metrics,
+              doors_.log}) {}
 
 BalancerKeeper::Intent BalancerKeeper::intent(const ObjectName& name,
                                               const BookEntry& entry) const {
@@ -197,16 +60,16 @@ Resolution BalancerKeeper::resolved(const BookEntry& entry) const {
 
 void BalancerKeeper::work(const Names& names) {
   Plan plan;
-  plan.work = std::exchange(leftovers_, {});
+  plan.work = std::exchange(watch_.leftovers, {});
   plan.work.links = doors_.addresses.links();
   plan.work.claims = &doors_.book.claims();
   gather(names, plan);
-  if (host_trouble_) {
-    leftovers_ = plan.work;
-    leftovers_.changes.clear();
-    if (host_trouble_->reason == reason::foreign_table) withdraw_everything();
+  if (const std::optional<Trouble>& trouble = watch_.trouble()) {
+    watch_.leftovers = plan.work;
+    watch_.leftovers.changes.clear();
+    if (trouble->reason == reason::foreign_table) withdraw_everything();
     for (const auto& [name, resolution] : plan.serving) {
-      doors_.book.find(name)->rules_trouble = host_trouble_;
+      doors_.book.find(name)->rules_trouble = trouble;
     }
     for (const ObjectName& name : plan.leaving) {
       settle_leaving(name, *doors_.book.find(name), plan.work);
@@ -374,8 +237,8 @@ void BalancerKeeper::apply(Plan& plan) {
   if (applied.failures.empty()) {
     doors_.log.error("rules not loaded", {{"error", *applied.error}});
   }
-  leftovers_.restored = std::move(plan.work.restored);
-  leftovers_.guarded = std::move(plan.work.guarded);
+  watch_.leftovers.restored = std::move(plan.work.restored);
+  watch_.leftovers.guarded = std::move(plan.work.guarded);
   for (const IpAddress& address : plan.work.unguarded) {
     if (doors_.book.users_of(address).empty()) doors_.book.abandoned().insert(address);
   }
@@ -460,8 +323,8 @@ void BalancerKeeper::withdraw_everything() {
 }
 
 bool BalancerKeeper::has_leftovers() const {
-  return !doors_.book.abandoned().empty() || !leftovers_.restored.empty() ||
-         !leftovers_.guarded.empty();
+  return !doors_.book.abandoned().empty() || !watch_.leftovers.restored.empty() ||
+         !watch_.leftovers.guarded.empty();
 }
 
 bool BalancerKeeper::is_due(const BookEntry& entry) const {

@@ -22,6 +22,7 @@
 #include "isthmus/infra/address_keeper.h"
 #include "isthmus/infra/balancer_book.h"
 #include "isthmus/infra/health_checker.h"
+#include "isthmus/infra/host_watch.h"
 #include "isthmus/infra/rules_keeper.h"
 
 namespace isthmus::infra {
@@ -46,23 +47,16 @@ class BalancerKeeper {
 
   explicit BalancerKeeper(Doors doors);
 
-  // Reads what the kernel holds before anything is done, and enters everybody it names. A table of
-  // our name that is not ours is no error: nothing can be served then, and the conditions say so.
-  // Otherwise errors of BalancerDriver::observe and AddressBook::observe.
-  Result<> start();
-
-  // Reads again, and answers whom it concerns that something differs from what we made. Each
-  // difference is counted as a repair, which the next work() does.
-  Names look();
+  // As HostWatch says.
+  Result<> start() { return watch_.start(); }
+  Names look() { return watch_.look(staying_); }
+  bool look_failed() const { return watch_.failed(); }
 
   // Does for these whatever is due, with everything else that is nobody's.
   void work(const Names& names);
 
   // Whether something failed that is no load balancer's own, so that work() should be tried again.
   bool has_leftovers() const;
-
-  // The last look() did not see everything.
-  bool look_failed() const { return look_failed_; }
 
   // Those whose rules are to be looked at, for the first time or again after a failure.
   Names take_due();
@@ -91,12 +85,6 @@ class BalancerKeeper {
   Intent intent(const ObjectName& name, const BookEntry& entry) const;
   Resolution resolved(const BookEntry& entry) const;
 
-  void see(const KernelDrift& drift, Names& concerned);
-  void see(const KernelDrift::Listener& listener, Names& concerned);
-  void find_bare_addresses();
-  void repair(const ObjectName& name, std::string_view kind, std::string what, Names& concerned);
-  void count_repair(std::string_view kind);
-
   void gather(const Names& names, Plan& plan);
   void claim_listeners(Plan& plan);
   void check_health(const ObjectName& name, BookEntry& entry, Resolution& resolution);
@@ -114,9 +102,7 @@ class BalancerKeeper {
   void withdraw_everything();
 
   Doors doors_;
-  std::optional<Trouble> host_trouble_;  // Why no rule can be loaded at all.
-  bool look_failed_ = false;
-  RulesWork leftovers_;  // Changes of nobody, that are still to be made.
+  HostWatch watch_;
   std::set<ObjectName> staying_;
   Names gone_;
 };

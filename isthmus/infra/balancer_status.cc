@@ -89,6 +89,19 @@ Said ready(const std::vector<Said>& needed) {
 
 }  // namespace
 
+Trouble trouble_of(const Error& error) {
+  switch (error.outcome) {
+    case Outcome::denied:
+      return {reason::not_permitted, error.message};
+    case Outcome::unsupported:
+      return {reason::unsupported, error.message};
+    case Outcome::invalid:
+      return {reason::refused, error.message};
+    default:
+      return {reason::rules_failed, error.message};
+  }
+}
+
 TargetFacts facts_of(const Resolution& resolution, const Serving& serving) {
   // A target in two groups is as bad as the worse check says.
   std::map<Endpoint, api::Health> health;

@@ -52,6 +52,9 @@ struct Trouble {
   friend bool operator==(const Trouble&, const Trouble&) = default;
 };
 
+// Why rules are not loaded, by what the driver answered.
+Trouble trouble_of(const Error& error);
+
 // What is told of the targets, counted; each counts once, however many groups it is in.
 struct TargetFacts {
   std::uint32_t targets = 0;

@@ -90,6 +90,7 @@ class Reconciler::Impl {
   Names to_finalize_;
   Orphans told_orphans_;
   std::uint64_t passes_ = 0;
+  bool store_trouble_ = false;  // It was told.
 
   Histogram& pass_duration_;
   Metrics::OnCollect gauges_;
@@ -154,8 +155,13 @@ Task<Result<>> Reconciler::Impl::reconcile() {
     // Time stands still within a turn; one more, and it shows what this pass took.
     CO_TRY(co_await yield());
     pass_duration_.observe(parts_.clock.now() - began);
-    if (done) continue;
-    parts_.log.error("reconciling is held up by the store", {{"error", done.error()}});
+    if (done) {
+      store_trouble_ = false;
+      continue;
+    }
+    if (!std::exchange(store_trouble_, true)) {
+      parts_.log.error("reconciling is held up by the store", {{"error", done.error()}});
+    }
     CO_TRY(co_await sleep_for(kStorePause));
     work_.set();
   }

@@ -82,11 +82,12 @@ inline api::LoadBalancer a_balancer(const ObjectName& name = kWeb) {
 
 // A process from its start until it is destroyed, which is how it is killed.
 struct Process {
-  Process(VirtualWorld& world_, Store& kept_store, FakeKernel& kernel, bool announce_only = false)
+  Process(VirtualWorld& world_, Store& kept_store, FakeKernel& kernel, bool announce_only = false,
+          const std::string& host_name = "lb1")
       : world(world_),
         host(kernel),
         store(kept_store, host),
-        ledger(store, world.loop, random, "lb1"),
+        ledger(store, world.loop, random, host_name),
         health(world.loop, prober, random, metrics),
         reconciler({.ledger = ledger,
                     .health = health,
@@ -95,7 +96,7 @@ struct Process {
                     .random = random,
                     .metrics = metrics,
                     .log = log,
-                    .role = {.name = "lb1", .announce_only = announce_only}}),
+                    .role = {.name = host_name, .announce_only = announce_only}}),
         scope(std::make_unique<Scope>(world.loop)) {}
 
   // As the backend starts: nothing is served, the host is looked at, then everything runs.

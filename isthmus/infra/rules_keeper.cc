@@ -36,6 +36,18 @@ bool wants(const drivers::Balancer& balancer, const drivers::ListenerKey& key) {
          });
 }
 
+// A change that fails half way then leaves what was served before.
+void put_removals_last(drivers::Plan& plan) {
+  std::vector<drivers::ListenerChange> sorted;
+  std::vector<drivers::ListenerChange> removals;
+  for (drivers::ListenerChange& change : plan.listeners) {
+    const bool goes = change.to == drivers::HeldListener{};
+    (goes ? removals : sorted).push_back(std::move(change));
+  }
+  std::ranges::move(removals, std::back_inserter(sorted));
+  plan.listeners = std::move(sorted);
+}
+
 }  // namespace
 
 Result<> RulesKeeper::look() {
@@ -107,6 +119,7 @@ Result<drivers::Plan> RulesKeeper::plan(const RulesWork& work) const {
       plan.listeners.push_back({key, std::move(present), listener});
     }
   }
+  put_removals_last(plan);
   std::ranges::set_difference(held.links, work.links, std::back_inserter(plan.links_removed));
   std::ranges::set_difference(work.links, held.links, std::back_inserter(plan.links_added));
   return plan;

@@ -1,4 +1,6 @@
-// What others do to this host behind the reconciler's back, and what becomes of it.
+// What others do to this host behind our back, and what becomes of it.
+#include "isthmus/infra/host_watch.h"
+
 #include "isthmus/infra/reconciler_testing.h"
 
 namespace isthmus::infra {

@@ -1,0 +1,140 @@
+#include "isthmus/infra/host_watch.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace isthmus::infra {
+namespace {
+
+std::string_view rest_of(const drivers::HeldListener& found) {
+  return found == drivers::HeldListener{} ? "was gone" : "was changed";
+}
+
+}  // namespace
+
+Result<> HostWatch::start() {
+  Result<> seen = doors_.rules.look();
+  if (seen.outcome() == Outcome::conflict) {
+    trouble_ = Trouble{reason::foreign_table, seen.error().message};
+    doors_.log.error("rules cannot be loaded", {{"error", seen.error()}});
+  } else if (!seen) {
+    return fail("reading the rules of this host", std::move(seen).error());
+  }
+  Result<std::vector<IpAddress>> lost = doors_.addresses.look();
+  if (!lost) return fail("reading the addresses of this host", std::move(lost).error());
+  const KernelView& kernel = doors_.rules.kernel();
+  for (const auto& [name, keys] : kernel.all()) {
+    doors_.book.enter(name).held_at_start = true;
+    doors_.book.use(name, kernel.addresses_of(name));
+    (void)doors_.book.claim(name, keys);
+  }
+  for (const auto& [key, listener] : kernel.held().listeners) {
+    if (!kernel.note_of(key)) leftovers.restored[key] = {};
+  }
+  find_bare_addresses();
+  return {};
+}
+
+HostWatch::Names HostWatch::look(const Names& staying) {
+  Names concerned;
+  staying_ = &staying;
+  Result<> seen = doors_.rules.look();
+  std::optional<Trouble> trouble;
+  if (!seen) {
+    doors_.log.error("rules of this host not read", {{"error", seen.error()}});
+    const bool lasting = seen.outcome() == Outcome::conflict || seen.outcome() == Outcome::denied ||
+                         seen.outcome() == Outcome::unsupported;
+    if (lasting) trouble = trouble_of(seen.error());
+    if (seen.outcome() == Outcome::conflict) trouble->reason = reason::foreign_table;
+  }
+  if (seen || trouble) {
+    if (trouble != trouble_) {
+      for (auto& [name, entry] : doors_.book.entries()) {
+        entry.rules_due = true;
+        concerned.insert(name);
+      }
+    }
+    trouble_ = trouble;
+  }
+  see(doors_.rules.take_drift(), concerned);
+  Result<std::vector<IpAddress>> lost = doors_.addresses.look();
+  if (lost) {
+    for (const IpAddress& address : *lost) {
+      for (const ObjectName& user : doors_.book.users_of(address)) {
+        repair(user, "address", fmt::format("address {} was gone", to_string(address)), concerned);
+      }
+    }
+  } else {
+    doors_.log.error("addresses of this host not read", {{"error", lost.error()}});
+  }
+  failed_ = !seen || !lost;
+  find_bare_addresses();
+  return concerned;
+}
+
+void HostWatch::see(const KernelDrift& drift, Names& concerned) {
+  for (const KernelDrift::Listener& listener : drift.listeners) see(listener, concerned);
+  for (const IpAddress& address : drift.unguarded) {
+    for (const ObjectName& user : doors_.book.users_of(address)) {
+      repair(user, "guard", fmt::format("the guard of {} was gone", to_string(address)), concerned);
+      if (staying_->contains(user)) leftovers.guarded.insert(address);
+    }
+  }
+  if (!drift.guarded.empty()) count_repair("guard");  // By find_bare_addresses().
+  if (drift.structure) {
+    count_repair("structure");
+    doors_.log.warning("chains and rules of this host were changed");
+  }
+  if (drift.links) count_repair("link");
+}
+
+void HostWatch::see(const KernelDrift::Listener& listener, Names& concerned) {
+  const bool made = listener.expected != drivers::HeldListener{};
+  const std::optional<KernelNote> note =
+      parse_note(made ? listener.expected.note : listener.found.note);
+  const std::string where = to_string(listener.key);
+  if (note && doors_.book.find(note->name) != nullptr) {
+    std::string what = made ? fmt::format("listener {} {}", where, rest_of(listener.found))
+                            : fmt::format("listener {} was added by others", where);
+    repair(note->name, "listener", std::move(what), concerned);
+    const bool stays = staying_->contains(note->name);
+    if (stays || !made) leftovers.restored[listener.key] = listener.expected;
+    return;
+  }
+  count_repair("listener");
+  doors_.log.warning("a listener that nobody knows goes", {{"listener", where}});
+  leftovers.restored[listener.key] = listener.expected;
+}
+
+// What is bound or guarded, and nobody's: after a crash between two steps, or by others' hands.
+void HostWatch::find_bare_addresses() {
+  auto check = [&](const IpAddress& address) {
+    if (doors_.book.users_of(address).empty()) doors_.book.abandoned().insert(address);
+  };
+  for (const auto& [address, interface] : doors_.addresses.bound()) check(address);
+  for (const IpAddress& address : doors_.rules.kernel().held().guarded) check(address);
+}
+
+void HostWatch::repair(const ObjectName& name, std::string_view kind, std::string what,
+                       Names& concerned) {
+  count_repair(kind);
+  BookEntry* entry = doors_.book.find(name);
+  // What stays as it is is put back as it was, and not understood anew.
+  if (!staying_->contains(name)) entry->rules_due = true;
+  // Many things that were changed at once are one repair.
+  if (!concerned.insert(name).second) return;
+  doors_.log.warning("repaired", {{"owner", name.owner}, {"name", name.name}, {"what", what}});
+  ++entry->repairs.count;
+  entry->repairs.last = doors_.clock.wall_now();
+  entry->repairs.last_reason = std::move(what);
+}
+
+void HostWatch::count_repair(std::string_view kind) {
+  doors_.metrics
+      .counter("infra_drift_repairs_total", "What others changed of ours on this host, by kind.",
+               {{"kind", std::string(kind)}})
+      .add();
+}
+
+}  // namespace isthmus::infra
