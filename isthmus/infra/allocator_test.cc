@@ -222,8 +222,6 @@ TEST_F(allocator, counts_how_much_of_a_pool_is_used) {
   EXPECT_EQ(use[1], (api::PoolUse{.family = IpFamily::v6, .total = 256, .free = 256}));
 }
 
-// A walk over what is held is all that a call does, so the last of thousands is about as fast as
-// the first. The bound is far above what it takes, and far below what counting addresses would.
 TEST_F(allocator, fills_a_pool_of_a_thousand_addresses_to_the_last_one) {
   ledger.add_pool("public", {"192.0.0.0/22"});
   for (int i = 0; i < 1024; ++i) {

@@ -15,9 +15,10 @@
 // only; without an admin token nothing is. Without owners the server is served on unix sockets
 // only, whose file mode says who may ask.
 //
-// Without a host there are no load balancers. The driver is nft, or announce where the host is a
-// Kubernetes node itself. Before a new address is bound, the link is asked for `probe` whether
-// somebody has it already (300ms where it is not said, and from 10ms to 10s).
+// Without a host there are no load balancers. Its name is written to every address it answers for,
+// and another name is another host, which does not answer for them. The driver is nft, or announce
+// where the host is a Kubernetes node itself. Before a new address is bound, the link is asked for
+// `probe` whether somebody has it already (300ms where it is not said, and from 10ms to 10s).
 //
 // An owner without `pools` may use all of them. Of a pool, name and ranges are required; a range is
 // a prefix, and no address is in two of them. `interface` is for addresses that lie in no network

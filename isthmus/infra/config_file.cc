@@ -77,10 +77,7 @@ Task<Result<>> ConfigFile::load_text() {
   std::vector<std::string> changed;
   if (pools_ != nullptr) {
     Result<std::vector<std::string>> loaded = co_await pools_->load_pools(config.pools);
-    if (!loaded) {
-      mistake_count_ = split(loaded.error().message, '\n').size();
-      co_return fail(path_, std::move(loaded).error());
-    }
+    if (!loaded) co_return refused_pools(std::move(loaded).error());
     changed = std::move(*loaded);
   }
   access_.replace(config);
@@ -95,6 +92,17 @@ Task<Result<>> ConfigFile::load_text() {
                  {{"keys", fmt::format("{}", fmt::join(restart_needed_, " "))}});
   }
   co_return Result<>{};
+}
+
+// One reason a line, each with the file it is about.
+std::unexpected<Error> ConfigFile::refused_pools(Error error) {
+  const std::string reasons = std::exchange(error.message, {});
+  mistake_count_ = 0;
+  for (std::string_view reason : split(reasons, '\n')) {
+    std::string_view line_end = mistake_count_++ == 0 ? "" : "\n";
+    error.message += fmt::format("{}{}: {}", line_end, path_, reason);
+  }
+  return std::unexpected(std::move(error));
 }
 
 void ConfigFile::report(const Result<>& result) {

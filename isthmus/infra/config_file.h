@@ -63,6 +63,7 @@ class ConfigFile {
 
  private:
   Task<Result<>> load_text();
+  std::unexpected<Error> refused_pools(Error error);
   void report(const Result<>& result);
 
   Files& files_;

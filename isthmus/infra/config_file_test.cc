@@ -145,7 +145,7 @@ TEST_F(config_file, that_would_take_held_addresses_changes_nothing) {
   EXPECT_EQ(world.run(file->load()).outcome(), Outcome::invalid);
   EXPECT_EQ(in_force(), "admin prod | public");
   EXPECT_TRUE(file->trouble()->starts_with("2 mistakes, the first: " + std::string(kPath)));
-  EXPECT_TRUE(log.mentions("192.0.2.2 by prod/b"));
+  EXPECT_TRUE(log.mentions(std::string(kPath) + ": 192.0.2.2 by prod/b"));
 }
 
 TEST_F(config_file, is_tried_again_when_the_store_could_not_take_it) {
