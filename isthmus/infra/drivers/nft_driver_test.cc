@@ -126,6 +126,27 @@ TEST_F(NftDriverTest, a_large_plan_goes_out_in_transactions_that_fit) {
   EXPECT_EQ(driver->observe()->listeners.size(), 120u);
 }
 
+TEST_F(NftDriverTest, what_is_read_right_behind_a_large_change_is_right_or_busy) {
+  Balancer balancer = a_balancer();
+  balancer.listeners.clear();
+  for (int i = 1; i <= 160; ++i) {
+    balancer.listeners.push_back({Protocol::tcp, static_cast<std::uint16_t>(i), 0});
+  }
+  Held held = driver->observe().value();
+  for (int i = 0; i < 4; ++i) {
+    bool whole = i % 2 == 0;
+    // The kernel resizes its sets behind each change.
+    Wish wish{.balancers = {whole ? balancer : a_balancer()}};
+    ASSERT_TRUE(driver->apply(make_plan(held, wish).value(), held));
+    Result<Held> read = driver->observe();
+    if (read) {
+      EXPECT_EQ(make_plan(*read, wish)->text(), "");
+    } else {
+      EXPECT_EQ(read.outcome(), Outcome::busy) << read.error().message;
+    }
+  }
+}
+
 TEST_F(NftDriverTest, a_change_that_fits_no_transaction_is_refused_before_any_of_it) {
   lab->host.enter();
   driver = std::make_unique<NftDriver>(NetlinkSocket::open(NETLINK_NETFILTER).value(), 4 * 1024);
