@@ -36,15 +36,15 @@ void for_each_difference(const Map& before, const Map& after, Each each) {
 
 }  // namespace
 
-BalancerBook::Names BalancerBook::take_in(Ledger::Snapshot snapshot) {
+BalancerBook::Names BalancerBook::take_in(Ledger::Snapshot snapshot, Moment now) {
   static const LedgerSnapshot kNothing;
   const LedgerSnapshot& before = snapshot_ ? *snapshot_ : kNothing;
   const LedgerSnapshot& after = *snapshot;
   Names concerned;
   for_each_difference(before.balancers, after.balancers,
-                      [&](const ObjectName& name, const BalancerRecord* now) {
-                        if (now == nullptr) return;  // A tombstone that was forgotten.
-                        take_in(name, after.balancers.find(name)->second, after);
+                      [&](const ObjectName& name, const BalancerRecord* record) {
+                        if (record == nullptr) return;  // A tombstone that was forgotten.
+                        take_in(name, after.balancers.find(name)->second, after, now);
                         concerned.insert(name);
                       });
   for_each_difference(before.target_sets, after.target_sets,
@@ -54,10 +54,10 @@ BalancerBook::Names BalancerBook::take_in(Ledger::Snapshot snapshot) {
                         }
                       });
   for_each_difference(before.addresses, after.addresses,
-                      [&](const IpAddress&, const AddressRecord* now) {
-                        if (now == nullptr) return;
-                        for (const std::string& holder : now->holders) {
-                          concerned.insert({now->owner, holder});
+                      [&](const IpAddress&, const AddressRecord* record) {
+                        if (record == nullptr) return;
+                        for (const std::string& holder : record->holders) {
+                          concerned.insert({record->owner, holder});
                         }
                       });
   bool pools_changed = false;
@@ -73,7 +73,7 @@ BalancerBook::Names BalancerBook::take_in(Ledger::Snapshot snapshot) {
 }
 
 void BalancerBook::take_in(const ObjectName& name, std::shared_ptr<const BalancerRecord> record,
-                           const LedgerSnapshot& snapshot) {
+                           const LedgerSnapshot& snapshot, Moment now) {
   auto found = entries_.find(name);
   if (found == entries_.end()) {
     if (record->is_tombstone()) return;
@@ -91,6 +91,9 @@ void BalancerBook::take_in(const ObjectName& name, std::shared_ptr<const Balance
     const bool goes = record->is_leaving() || record->is_tombstone();
     entry.told_to_leave = goes && (stood || entry.told_to_leave);
   }
+  const bool same =
+      entry.record != nullptr && entry.record->metadata.generation == record->metadata.generation;
+  if (!same) entry.seen_at = now;
   entry.record = std::move(record);
 }
 

@@ -17,6 +17,7 @@ namespace isthmus::infra {
 
 struct BookEntry {
   std::shared_ptr<const BalancerRecord> record;  // nullptr: no store knows it (an orphan).
+  Moment seen_at{};                              // When this generation of it was first seen.
   bool told_to_leave = false;                    // Its deletion was requested while we looked on.
   bool held_at_start = false;  // The kernel holds it from before our time, as it was then.
   bool rules_due = true;       // False: only addresses or the status have to be looked at.
@@ -43,7 +44,7 @@ class BalancerBook {
   // Takes in what the store says now, and answers whom the difference concerns: load balancers that
   // were changed, and those of target sets, pools and addresses that were. Names get an entry when
   // the store knows them as more than a tombstone; entries go by forget() only.
-  Names take_in(Ledger::Snapshot snapshot);
+  Names take_in(Ledger::Snapshot snapshot, Moment now);
 
   // nullptr before the first take_in().
   const LedgerSnapshot* snapshot() const { return snapshot_.get(); }
@@ -71,7 +72,7 @@ class BalancerBook {
 
  private:
   void take_in(const ObjectName& name, std::shared_ptr<const BalancerRecord> record,
-               const LedgerSnapshot& snapshot);
+               const LedgerSnapshot& snapshot, Moment now);
 
   Ledger::Snapshot snapshot_;
   std::map<ObjectName, BookEntry> entries_;

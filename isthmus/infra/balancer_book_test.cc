@@ -31,10 +31,10 @@ TEST(balancer_book, a_change_concerns_only_whom_it_is_about) {
   ledger.balancers[kWeb] = record(1);
   ledger.balancers[kMail] = record(1);
   BalancerBook book;
-  EXPECT_EQ(book.take_in(a_copy(ledger)), (Names{kMail, kWeb}));
-  EXPECT_TRUE(book.take_in(a_copy(ledger)).empty());
+  EXPECT_EQ(book.take_in(a_copy(ledger), Moment{}), (Names{kMail, kWeb}));
+  EXPECT_TRUE(book.take_in(a_copy(ledger), Moment{}).empty());
   ledger.balancers[kWeb] = record(2);
-  EXPECT_EQ(book.take_in(a_copy(ledger)), Names{kWeb});
+  EXPECT_EQ(book.take_in(a_copy(ledger), Moment{}), Names{kWeb});
   EXPECT_EQ(book.find(kWeb)->record->metadata.generation, 2);
 }
 
@@ -48,9 +48,9 @@ TEST(balancer_book, a_target_set_concerns_its_users) {
   ledger.balancers[kWeb] = std::make_shared<const BalancerRecord>(user);
   ledger.balancers[kMail] = record(1);
   BalancerBook book;
-  (void)book.take_in(a_copy(ledger));
+  (void)book.take_in(a_copy(ledger), Moment{});
   ledger.target_sets[{"prod", "nodes"}] = std::make_shared<const TargetSetRecord>();
-  EXPECT_EQ(book.take_in(a_copy(ledger)), Names{kWeb});
+  EXPECT_EQ(book.take_in(a_copy(ledger), Moment{}), Names{kWeb});
 }
 
 TEST(balancer_book, a_tombstone_is_of_interest_only_to_whom_the_host_still_holds) {
@@ -61,7 +61,7 @@ TEST(balancer_book, a_tombstone_is_of_interest_only_to_whom_the_host_still_holds
   ledger.balancers[kMail] = std::make_shared<const BalancerRecord>(gone);
   BalancerBook book;
   (void)book.enter(kMail);
-  EXPECT_EQ(book.take_in(a_copy(ledger)), Names{kMail});
+  EXPECT_EQ(book.take_in(a_copy(ledger), Moment{}), Names{kMail});
   EXPECT_EQ(book.find(kWeb), nullptr);
 }
 
@@ -72,13 +72,13 @@ TEST(balancer_book, who_is_deleted_before_our_eyes_was_told_to_leave) {
   ledger.balancers[kMail] = std::make_shared<const BalancerRecord>(leaving);
   ledger.balancers[kWeb] = record(1);
   BalancerBook book;
-  (void)book.take_in(a_copy(ledger));
+  (void)book.take_in(a_copy(ledger), Moment{});
   EXPECT_FALSE(book.find(kMail)->told_to_leave);
   ledger.balancers[kWeb] = std::make_shared<const BalancerRecord>(leaving);
-  (void)book.take_in(a_copy(ledger));
+  (void)book.take_in(a_copy(ledger), Moment{});
   EXPECT_TRUE(book.find(kWeb)->told_to_leave);
   ledger.balancers[kWeb] = record(2);
-  (void)book.take_in(a_copy(ledger));
+  (void)book.take_in(a_copy(ledger), Moment{});
   EXPECT_FALSE(book.find(kWeb)->told_to_leave);
 }
 

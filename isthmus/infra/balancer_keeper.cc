@@ -15,6 +15,9 @@ namespace {
 constexpr BackoffPolicy kRetryPolicy{
     .start = std::chrono::seconds(1), .cap = std::chrono::minutes(1), .jitter = Jitter::half};
 
+// Between two tries of what is no load balancer's own.
+constexpr Duration kLeftoversPause = std::chrono::seconds(1);
+
 std::set<drivers::ListenerKey> listeners_of(const drivers::Balancer& balancer) {
   std::set<drivers::ListenerKey> keys;
   for (const IpAddress& address : balancer.addresses) {
@@ -59,6 +62,7 @@ Resolution BalancerKeeper::resolved(const BookEntry& entry) const {
 }
 
 void BalancerKeeper::work(const Names& names) {
+  leftovers_again_at_ = later(doors_.clock.now(), kLeftoversPause);
   Plan plan;
   plan.work = std::exchange(watch_.leftovers, {});
   plan.work.links = doors_.addresses.links();
@@ -194,10 +198,13 @@ void BalancerKeeper::release_abandoned(RulesWork& work) {
     Result<> released = doors_.addresses.release(address);
     if (!released) {
       work.stuck.insert(address);
-      doors_.log.error("address not released",
-                       {{"address", to_string(address)}, {"error", released.error()}});
+      if (stuck_.insert(address).second) {
+        doors_.log.error("address not released",
+                         {{"address", to_string(address)}, {"error", released.error()}});
+      }
       return false;
     }
+    stuck_.erase(address);
     if (!clear_of_listeners(address, changing, work)) return false;
     work.unguarded.insert(address);
     return true;
@@ -323,8 +330,10 @@ void BalancerKeeper::withdraw_everything() {
 }
 
 bool BalancerKeeper::has_leftovers() const {
-  return !doors_.book.abandoned().empty() || !watch_.leftovers.restored.empty() ||
-         !watch_.leftovers.guarded.empty();
+  const RulesWork& left = watch_.leftovers;
+  const bool any =
+      !doors_.book.abandoned().empty() || !left.restored.empty() || !left.guarded.empty();
+  return any && doors_.clock.now() >= leftovers_again_at_;
 }
 
 bool BalancerKeeper::is_due(const BookEntry& entry) const {

@@ -49,13 +49,15 @@ class BalancerKeeper {
 
   // As HostWatch says.
   Result<> start() { return watch_.start(); }
-  Names look() { return watch_.look(staying_); }
-  bool look_failed() const { return watch_.failed(); }
+  Names look_at_rules() { return watch_.look_at_rules(staying_); }
+  Names look_at_addresses() { return watch_.look_at_addresses(staying_); }
+  bool rules_not_seen() const { return watch_.rules_not_seen(); }
+  bool addresses_not_seen() const { return watch_.addresses_not_seen(); }
 
   // Does for these whatever is due, with everything else that is nobody's.
   void work(const Names& names);
 
-  // Whether something failed that is no load balancer's own, so that work() should be tried again.
+  // Whether something failed that is no load balancer's own, and work() should be tried again now.
   bool has_leftovers() const;
 
   // Those whose rules are to be looked at, for the first time or again after a failure.
@@ -104,6 +106,8 @@ class BalancerKeeper {
   Doors doors_;
   HostWatch watch_;
   std::set<ObjectName> staying_;
+  std::set<IpAddress> stuck_;  // It was told that they cannot be released.
+  Moment leftovers_again_at_{};
   Names gone_;
 };
 

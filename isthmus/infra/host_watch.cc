@@ -36,49 +36,54 @@ Result<> HostWatch::start() {
   return {};
 }
 
-HostWatch::Names HostWatch::look(const Names& staying) {
-  Names concerned;
-  staying_ = &staying;
-  Result<> seen = doors_.rules.look();
+HostWatch::Names HostWatch::look_at_rules(const Names& staying) {
+  Sight sight{staying, {}};
+  const Result<> seen = doors_.rules.look();
+  const bool was_told = std::exchange(rules_not_seen_, !seen);
   std::optional<Trouble> trouble;
+  bool knows = seen.has_value();
   if (!seen) {
-    doors_.log.error("rules of this host not read", {{"error", seen.error()}});
-    const bool lasting = seen.outcome() == Outcome::conflict || seen.outcome() == Outcome::denied ||
-                         seen.outcome() == Outcome::unsupported;
-    if (lasting) trouble = trouble_of(seen.error());
+    if (!was_told) doors_.log.error("rules of this host not read", {{"error", seen.error()}});
+    trouble = trouble_of(seen.error());
     if (seen.outcome() == Outcome::conflict) trouble->reason = reason::foreign_table;
+    // Others pass, and what was known stands until then.
+    knows = trouble->reason != reason::rules_failed;
   }
-  if (seen || trouble) {
-    if (trouble != trouble_) {
-      for (auto& [name, entry] : doors_.book.entries()) {
-        entry.rules_due = true;
-        concerned.insert(name);
-      }
+  if (knows && trouble != trouble_) {
+    for (auto& [name, entry] : doors_.book.entries()) {
+      entry.rules_due = true;
+      sight.concerned.insert(name);
     }
-    trouble_ = trouble;
+    trouble_ = std::move(trouble);
   }
-  see(doors_.rules.take_drift(), concerned);
-  Result<std::vector<IpAddress>> lost = doors_.addresses.look();
-  if (lost) {
-    for (const IpAddress& address : *lost) {
-      for (const ObjectName& user : doors_.book.users_of(address)) {
-        repair(user, "address", fmt::format("address {} was gone", to_string(address)), concerned);
-      }
-    }
-  } else {
-    doors_.log.error("addresses of this host not read", {{"error", lost.error()}});
-  }
-  failed_ = !seen || !lost;
+  see(doors_.rules.take_drift(), sight);
   find_bare_addresses();
-  return concerned;
+  return std::move(sight.concerned);
 }
 
-void HostWatch::see(const KernelDrift& drift, Names& concerned) {
-  for (const KernelDrift::Listener& listener : drift.listeners) see(listener, concerned);
+HostWatch::Names HostWatch::look_at_addresses(const Names& staying) {
+  Sight sight{staying, {}};
+  Result<std::vector<IpAddress>> lost = doors_.addresses.look();
+  const bool was_told = std::exchange(addresses_not_seen_, !lost);
+  if (!lost) {
+    if (!was_told) doors_.log.error("addresses of this host not read", {{"error", lost.error()}});
+    return {};
+  }
+  for (const IpAddress& address : *lost) {
+    for (const ObjectName& user : doors_.book.users_of(address)) {
+      repair(user, "address", fmt::format("address {} was gone", to_string(address)), sight);
+    }
+  }
+  find_bare_addresses();
+  return std::move(sight.concerned);
+}
+
+void HostWatch::see(const KernelDrift& drift, Sight& sight) {
+  for (const KernelDrift::Listener& listener : drift.listeners) see(listener, sight);
   for (const IpAddress& address : drift.unguarded) {
     for (const ObjectName& user : doors_.book.users_of(address)) {
-      repair(user, "guard", fmt::format("the guard of {} was gone", to_string(address)), concerned);
-      if (staying_->contains(user)) leftovers.guarded.insert(address);
+      repair(user, "guard", fmt::format("the guard of {} was gone", to_string(address)), sight);
+      if (sight.staying.contains(user)) leftovers.guarded.insert(address);
     }
   }
   if (!drift.guarded.empty()) count_repair("guard");  // By find_bare_addresses().
@@ -89,7 +94,7 @@ void HostWatch::see(const KernelDrift& drift, Names& concerned) {
   if (drift.links) count_repair("link");
 }
 
-void HostWatch::see(const KernelDrift::Listener& listener, Names& concerned) {
+void HostWatch::see(const KernelDrift::Listener& listener, Sight& sight) {
   const bool made = listener.expected != drivers::HeldListener{};
   const std::optional<KernelNote> note =
       parse_note(made ? listener.expected.note : listener.found.note);
@@ -97,8 +102,8 @@ void HostWatch::see(const KernelDrift::Listener& listener, Names& concerned) {
   if (note && doors_.book.find(note->name) != nullptr) {
     std::string what = made ? fmt::format("listener {} {}", where, rest_of(listener.found))
                             : fmt::format("listener {} was added by others", where);
-    repair(note->name, "listener", std::move(what), concerned);
-    const bool stays = staying_->contains(note->name);
+    repair(note->name, "listener", std::move(what), sight);
+    const bool stays = sight.staying.contains(note->name);
     if (stays || !made) leftovers.restored[listener.key] = listener.expected;
     return;
   }
@@ -117,13 +122,13 @@ void HostWatch::find_bare_addresses() {
 }
 
 void HostWatch::repair(const ObjectName& name, std::string_view kind, std::string what,
-                       Names& concerned) {
+                       Sight& sight) {
   count_repair(kind);
   BookEntry* entry = doors_.book.find(name);
   // What stays as it is is put back as it was, and not understood anew.
-  if (!staying_->contains(name)) entry->rules_due = true;
+  if (!sight.staying.contains(name)) entry->rules_due = true;
   // Many things that were changed at once are one repair.
-  if (!concerned.insert(name).second) return;
+  if (!sight.concerned.insert(name).second) return;
   doors_.log.warning("repaired", {{"owner", name.owner}, {"name", name.name}, {"what", what}});
   ++entry->repairs.count;
   entry->repairs.last = doors_.clock.wall_now();

@@ -36,30 +36,40 @@ class HostWatch {
   // BalancerDriver::observe and AddressBook::observe.
   Result<> start();
 
-  // Answers whom it concerns that something differs; it is counted as a repair, which is then to be
-  // made. What stays as it is (`staying`) is put back by the leftovers.
-  Names look(const Names& staying);
+  // Reads the rules, or the addresses, again, and answers whom it concerns that something differs;
+  // it is counted as a repair, which is then to be made. What stays as it is (`staying`) is put
+  // back by the leftovers. They are two, because links come and go all the time on some hosts, and
+  // to read 1,000 listeners takes as long as to serve them.
+  Names look_at_rules(const Names& staying);
+  Names look_at_addresses(const Names& staying);
 
   // Why no rule can be loaded at all.
   const std::optional<Trouble>& trouble() const { return trouble_; }
 
-  // The last look() did not see everything.
-  bool failed() const { return failed_; }
+  // The last look did not see everything.
+  bool rules_not_seen() const { return rules_not_seen_; }
+  bool addresses_not_seen() const { return addresses_not_seen_; }
 
   // Changes that are no load balancer's, to be made with the next ones.
   RulesWork leftovers;
 
  private:
-  void see(const KernelDrift& drift, Names& concerned);
-  void see(const KernelDrift::Listener& listener, Names& concerned);
+  // Whom it concerns, and who of them stays as it is.
+  struct Sight {
+    const Names& staying;
+    Names concerned;
+  };
+
+  void see(const KernelDrift& drift, Sight& sight);
+  void see(const KernelDrift::Listener& listener, Sight& sight);
   void find_bare_addresses();
-  void repair(const ObjectName& name, std::string_view kind, std::string what, Names& concerned);
+  void repair(const ObjectName& name, std::string_view kind, std::string what, Sight& sight);
   void count_repair(std::string_view kind);
 
   Doors doors_;
   std::optional<Trouble> trouble_;
-  bool failed_ = false;
-  const Names* staying_ = nullptr;  // During look().
+  bool rules_not_seen_ = false;
+  bool addresses_not_seen_ = false;
 };
 
 }  // namespace isthmus::infra

@@ -47,6 +47,10 @@ class Reconciler::Impl {
         pass_duration_(parts_.metrics.histogram("infra_reconcile_duration_seconds",
                                                 "How long a pass over what was due took.",
                                                 exponential_buckets(0.0005, 4, 8))),
+        convergence_(parts_.metrics.histogram(
+            "infra_convergence_duration_seconds",
+            "From when a generation of a load balancer was seen until it was programmed.",
+            exponential_buckets(0.001, 4, 10))),
         gauges_(parts_.metrics, [this] { refresh_gauges(); }) {}
 
   Task<Result<>> start();
@@ -65,6 +69,7 @@ class Reconciler::Impl {
   void collect(Names& names);
   void tell_orphans();
   void find_statuses(const Names& names);
+  void tell(const ObjectName& name, const BookEntry& entry, const api::LoadBalancerStatus& status);
   Task<Result<>> report();
 
   Task<Result<>> wake_on(Signal& signal);
@@ -82,7 +87,8 @@ class Reconciler::Impl {
   BalancerKeeper keeper_;
 
   Signal work_;
-  bool look_due_ = false;
+  bool rules_look_due_ = false;
+  bool addresses_look_due_ = false;
   Moment dump_due_{};
   Moment flows_due_{};
   Names flows_moved_;
@@ -93,6 +99,7 @@ class Reconciler::Impl {
   bool store_trouble_ = false;  // It was told.
 
   Histogram& pass_duration_;
+  Histogram& convergence_;
   Metrics::OnCollect gauges_;
 };
 
@@ -104,7 +111,7 @@ Task<Result<>> Reconciler::Impl::start() {
   }
   CO_TRY(std::move(seen));
   Ledger::Snapshot snapshot = CO_TRY(co_await parts_.ledger.latest());
-  (void)book_.take_in(std::move(snapshot));  // Everybody is due at first.
+  (void)book_.take_in(std::move(snapshot), parts_.clock.now());  // Everybody is due at first.
   std::map<ObjectName, std::uint64_t> generations;
   for (const auto& [name, keys] : rules_.kernel().all()) {
     generations[name] = rules_.kernel().generation_of(name);
@@ -172,7 +179,7 @@ Task<Result<>> Reconciler::Impl::pass() {
   Result<Ledger::Snapshot> snapshot = co_await parts_.ledger.latest();
   if (is_our_own(snapshot.outcome())) co_return std::unexpected(snapshot.error());
   Names names;
-  if (snapshot) names = book_.take_in(std::move(*snapshot));
+  if (snapshot) names = book_.take_in(std::move(*snapshot), parts_.clock.now());
   collect(names);
   keeper_.work(names);
   tell_orphans();
@@ -185,7 +192,8 @@ Task<Result<>> Reconciler::Impl::pass() {
 
 // Everybody who is due, besides those the ledger named.
 void Reconciler::Impl::collect(Names& names) {
-  if (std::exchange(look_due_, false)) names.merge(keeper_.look());
+  if (std::exchange(rules_look_due_, false)) names.merge(keeper_.look_at_rules());
+  if (std::exchange(addresses_look_due_, false)) names.merge(keeper_.look_at_addresses());
   for (const std::string& user : parts_.health.take_changed()) {
     const ObjectName name = name_of_user(user);
     BookEntry* entry = book_.find(name);
@@ -221,8 +229,37 @@ void Reconciler::Impl::find_statuses(const Names& names) {
     api::LoadBalancerStatus status = status_of(*entry->record, keeper_.findings(name, *entry),
                                                entry->status, parts_.clock.wall_now());
     if (status == entry->status) continue;
+    tell(name, *entry, status);
     entry->status = std::move(status);
     unreported_.insert(name);
+  }
+}
+
+// What people follow a load balancer by: when it came to be as it should, and why it does not.
+void Reconciler::Impl::tell(const ObjectName& name, const BookEntry& entry,
+                            const api::LoadBalancerStatus& status) {
+  const api::Condition* before = api::find(entry.status.conditions, api::condition::programmed);
+  const api::Condition& now = *api::find(status.conditions, api::condition::programmed);
+  const bool same = before != nullptr && before->status == now.status &&
+                    before->reason == now.reason &&
+                    before->observed_generation == now.observed_generation;
+  if (same) return;
+  const std::uint64_t generation = now.observed_generation;
+  if (now.status == api::ConditionStatus::is_true) {
+    convergence_.observe(parts_.clock.now() - entry.seen_at);
+    parts_.log.info("programmed",
+                    {{"owner", name.owner}, {"name", name.name}, {"generation", generation}});
+  } else if (now.reason == reason::probing || now.reason == reason::pending) {
+    parts_.log.debug("not programmed yet", {{"owner", name.owner},
+                                            {"name", name.name},
+                                            {"generation", generation},
+                                            {"reason", now.reason}});
+  } else {
+    parts_.log.warning("not programmed", {{"owner", name.owner},
+                                          {"name", name.name},
+                                          {"generation", generation},
+                                          {"reason", now.reason},
+                                          {"message", now.message}});
   }
 }
 
@@ -250,16 +287,17 @@ Task<Result<>> Reconciler::Impl::watch_host() {
 // Whether there is anything to do that no signal tells.
 bool Reconciler::Impl::poll() {
   const Moment now = parts_.clock.now();
-  if (rules_.take_changes().any() || keeper_.look_failed() || now >= dump_due_) {
-    look_due_ = true;
-    dump_due_ = later(now, kHostDumpPeriod);
-  }
+  const drivers::KernelChanges changes = rules_.take_changes();
+  const bool dump = now >= dump_due_;
+  if (dump) dump_due_ = later(now, kHostDumpPeriod);
+  rules_look_due_ |= dump || changes.rules || keeper_.rules_not_seen();
+  addresses_look_due_ |= dump || changes.links || changes.addresses || keeper_.addresses_not_seen();
   if (now >= flows_due_) {
     flows_due_ = later(now, kFlowWatchPeriod);
     watch_flows();
   }
-  return look_due_ || !flows_moved_.empty() || keeper_.has_leftovers() || keeper_.anybody_due() ||
-         addresses_.is_due();
+  return rules_look_due_ || addresses_look_due_ || !flows_moved_.empty() ||
+         keeper_.has_leftovers() || keeper_.anybody_due() || addresses_.is_due();
 }
 
 void Reconciler::Impl::watch_flows() {
