@@ -119,16 +119,16 @@ void set_quotas(std::vector<Candidate>& candidates) {
   candidates = std::move(heap);
 }
 
-// The candidate that still lacks slots and fits this one best, so that hosts which fill from
-// nothing come to the same answer.
+// Of those that still lack slots, by their place in that list, the one that this slot fits best, so
+// that hosts which fill from nothing come to the same answer.
 std::size_t best_for(std::size_t slot, const std::vector<Candidate>& candidates,
-                     const std::vector<std::size_t>& owned) {
-  std::size_t best = kNobody;
+                     const std::vector<std::size_t>& lacking) {
+  std::size_t best = 0;
   std::uint64_t best_score = 0;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (owned[i] == candidates[i].quota) continue;
-    std::uint64_t score = mix(candidates[i].rank + slot * 0x9e3779b97f4a7c15);
-    if (best == kNobody || score > best_score) {
+  for (std::size_t i = 0; i < lacking.size(); ++i) {
+    std::uint64_t score = mix(candidates[lacking[i]].rank + slot * 0x9e3779b97f4a7c15);
+    bool equal_but_earlier = score == best_score && lacking[i] < lacking[best];
+    if (score > best_score || equal_but_earlier) {
       best = i;
       best_score = score;
     }
@@ -158,10 +158,16 @@ Slots fill_slots(std::span<const WeightedEndpoint> targets, const Slots& present
       free.push_back(slot);
     }
   }
+  std::vector<std::size_t> lacking;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (owned[i] < candidates[i].quota) lacking.push_back(i);
+  }
   for (std::size_t slot : free) {
-    std::size_t next = best_for(slot, candidates, owned);
+    std::size_t& next = lacking[best_for(slot, candidates, lacking)];
     slots[slot] = candidates[next].endpoint;
-    ++owned[next];
+    if (++owned[next] < candidates[next].quota) continue;
+    next = lacking.back();
+    lacking.pop_back();
   }
   return slots;
 }
