@@ -105,7 +105,8 @@ class ApiDoor {
   virtual Task<Result<std::unique_ptr<WatchStream>>> watch(WatchRequest request) = 0;
   // The object as created.
   virtual Task<Result<std::string>> create(CreateRequest request) = 0;
-  // The object as patched, or its metadata.
+  // The object as patched, or its metadata. Needs the verb patch, or update where it is written
+  // whole.
   virtual Task<Result<std::string>> patch(PatchRequest request) = 0;
   // ok: gone, or marked as being deleted when something still holds it.
   virtual Task<Result<>> remove(DeleteRequest request) = 0;

@@ -94,7 +94,7 @@ net::Request http_create(const CreateRequest& request) {
 net::Request http_patch(const PatchRequest& request) {
   std::string path = path_of(request.object);
   if (!request.subresource.empty()) path += "/" + request.subresource;
-  return {"PATCH",
+  return {request.patch.type == PatchType::whole ? "PUT" : "PATCH",
           std::move(path),
           {{"Content-Type", std::string(content_type(request.patch.type))},
            {"Accept", request.metadata_only ? kMetadataOnly : kWhole}},

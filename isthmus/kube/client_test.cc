@@ -125,6 +125,13 @@ TEST(client_request, asks_for_no_more_than_the_metadata_where_that_is_enough) {
             "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
 }
 
+TEST(client_request, puts_what_is_written_whole) {
+  const net::Request request = http_patch({kLease, "", {PatchType::whole, {}, R"({"a":1})"}});
+  EXPECT_EQ(request.method, "PUT");
+  EXPECT_EQ(request.target, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/ccm");
+  EXPECT_EQ(request.headers.find("Content-Type"), "application/json");
+}
+
 TEST(client_request, deletes_only_the_uid_that_was_seen) {
   const net::Request request = http_delete({kNode, {"u-1", "9"}});
   EXPECT_EQ(request.method, "DELETE");

@@ -140,7 +140,8 @@ Task<Result<>> Elector::pause() {
 
 // true: we lead. false: somebody else does. An error: the attempt failed.
 Task<Result<bool>> Elector::attempt() {
-  if (!is_current_) {
+  // What a watch has shown cannot be written back.
+  if (!is_current_ || seen_.document.empty()) {
     Result<Lease> live = co_await read();
     is_gone_ = live.outcome() == Outcome::absent;
     if (is_gone_) {
@@ -395,9 +396,9 @@ Task<Result<Lease>> Elector::read() {
 }
 
 Task<Result<Lease>> Elector::write(LeaseSpec spec) {
-  PatchRequest request{name(), {}, lease_patch(unchanged(seen_.meta), spec)};
-  std::string text =
-      CO_TRY(co_await with_timeout(call_max(options_), api_.patch(std::move(request))));
+  Patch update = CO_TRY(lease_update(seen_, spec));
+  std::string text = CO_TRY(co_await with_timeout(
+      call_max(options_), api_.patch({.object = name(), .patch = std::move(update)})));
   Lease lease = CO_TRY(decoder_.object<Lease>(text, options_.lease));
   if (lease.spec.holder != spec.holder) {
     co_return fail(Outcome::lost, "the answer is not the lease that was written");

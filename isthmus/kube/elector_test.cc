@@ -233,6 +233,21 @@ TEST_F(ElectorTest, survives_others_editing_labels_of_the_lease) {
   EXPECT_EQ(api.see(Lease::resource, kLease).at("metadata").at("labels").at("team"), "x");
 }
 
+TEST_F(ElectorTest, keeps_fields_of_the_lease_that_it_does_not_know) {
+  Candidate a(world, api, "a", 1), b(world, api, "b", 2);
+  run(1s);
+  json::value lease = api.see(Lease::resource, kLease);
+  lease.at("spec").as_object()["strategy"] = "OldestEmulationVersion";
+  api.put(Lease::resource, compact_json(lease));
+  run(1min);
+  ASSERT_TRUE(a.leads());
+  EXPECT_EQ(spec("strategy"), "OldestEmulationVersion");
+  a.stop.set();
+  run(10s);
+  ASSERT_TRUE(b.leads());
+  EXPECT_EQ(spec("strategy"), "OldestEmulationVersion");
+}
+
 TEST_F(ElectorTest, gives_up_at_once_when_the_lease_is_deleted) {
   Candidate a(world, api, "a", 1);
   run(1s);

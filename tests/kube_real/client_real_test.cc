@@ -106,6 +106,25 @@ TEST_F(RealClient, says_absent_of_a_patch_of_what_is_gone) {
   EXPECT_EQ(checked("gone", node_addresses_patch(same_object(seen.meta), {})), Outcome::absent);
 }
 
+TEST_F(RealClient, says_conflict_of_a_lease_that_has_moved_and_never_makes_a_deleted_one_anew) {
+  const ObjectName name{Lease::resource, {"kube-system", "written-whole"}};
+  const auto update = [&](const Lease& seen, const std::string& holder) {
+    return run(api().patch({name, "", lease_update(seen, {holder, 15}).value()}));
+  };
+  Result<std::string> created = run(api().create({name, lease_body(name.key, {"", 15})}));
+  ASSERT_TRUE(created);
+  const Lease first = Decoder().object<Lease>(*created).value();
+  Result<std::string> updated = update(first, "a");
+  ASSERT_TRUE(updated);
+  EXPECT_EQ(text_at(updated, "/spec/holderIdentity"), "a");
+  const Lease second = Decoder().object<Lease>(*updated).value();
+
+  EXPECT_EQ(update(first, "b").outcome(), Outcome::conflict);
+  ASSERT_TRUE(run(api().remove({name, same_object(second.meta)})));
+  EXPECT_EQ(update(second, "b").outcome(), Outcome::conflict);
+  EXPECT_EQ(run(api().get(name)).outcome(), Outcome::absent);
+}
+
 TEST_F(RealClient, deletes_only_the_uid_it_means) {
   const Node first = create_node(api(), "reborn");
   remove(first);

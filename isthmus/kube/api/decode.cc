@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <type_traits>
+
 #include "isthmus/base/text.h"
 #include "isthmus/kube/api/decode_impl.h"
 
@@ -242,6 +244,9 @@ Result<T> Decoder::object(std::string& text) {
     read_item(reader, root, Labelled::required, item);
   });
   if (reader.broken()) return lost(reader, T::resource.kind, text);
+  if constexpr (std::is_same_v<T, Lease>) {
+    if (item.object) item.object->document = text;
+  }
   return std::move(item.object);
 }
 

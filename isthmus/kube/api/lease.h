@@ -25,6 +25,10 @@ struct Lease {
   ObjectMeta meta = {};
   LeaseSpec spec = {};
 
+  // The whole object as it was answered, with what we do not know of it: a Lease is written back
+  // as it was read (lease_update in patch.h). Empty of one that a watch or a list has shown.
+  std::string document = {};
+
   friend bool operator==(const Lease&, const Lease&) = default;
 };
 

@@ -136,6 +136,8 @@ std::string_view content_type(PatchType type) {
       return "application/strategic-merge-patch+json";
     case PatchType::json:
       return "application/json-patch+json";
+    case PatchType::whole:
+      return "application/json";
   }
   ISTHMUS_ASSERT(false, "no such type of patch");
 }
@@ -233,11 +235,17 @@ std::string lease_body(const ObjectKey& key, const LeaseSpec& spec) {
   return compact_json(body);
 }
 
-Patch lease_patch(const Precondition& precondition, const LeaseSpec& spec) {
-  ISTHMUS_ASSERT(!precondition.resource_version.empty(),
+Result<Patch> lease_update(const Lease& seen, const LeaseSpec& spec) {
+  ISTHMUS_ASSERT(!seen.meta.resource_version.empty(),
                  "without a resourceVersion two could lead at once");
-  json::object body{{"metadata", metadata(precondition)}, {"spec", lease_spec_document(spec)}};
-  return make_patch(PatchType::merge, precondition, std::move(body));
+  ISTHMUS_ASSERT(!seen.document.empty(), "a Lease is written back as it was read");
+  Result<json::value> document = parse_json(seen.document);
+  if (!document) return fail(Outcome::lost, "the Lease: " + document.error().message);
+  json::object& body = document->as_object();
+  json::value& written = body["spec"];
+  if (!written.is_object()) written = json::object();
+  for (auto& [field, value] : lease_spec_document(spec)) written.as_object()[field] = value;
+  return make_patch(PatchType::whole, unchanged(seen.meta), std::move(body));
 }
 
 std::string event_body(const Event& event) {

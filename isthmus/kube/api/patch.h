@@ -8,7 +8,7 @@
 //   resourceVersion stale, uid right or wrong    409 Conflict
 //   uid wrong, no resourceVersion                422 Invalid ("field is immutable"), not 409
 //   a JSON patch whose `test` fails              422 Invalid
-//   object gone                                  404 NotFound
+//   object gone                                  404 NotFound; 409 to the PUT of a Lease
 //
 // After a 422 to a patch with a precondition the sender therefore reads the object live: if the uid
 // or the resourceVersion moved it was a conflict, and only otherwise the patch itself is invalid.
@@ -30,7 +30,8 @@ namespace isthmus::kube {
 
 // Merge is RFC 7386: objects are merged, null removes, lists are replaced. Strategic merge is the
 // API server's own: some lists merge by key, and directives steer it. JSON patch is RFC 6902.
-enum class PatchType : std::uint8_t { merge, strategic_merge, json };
+// Whole is no patch but a PUT: what the body does not say is gone.
+enum class PatchType : std::uint8_t { merge, strategic_merge, json, whole };
 
 // The Content-Type of the request.
 std::string_view content_type(PatchType type);
@@ -121,10 +122,13 @@ Patch remove_finalizer_patch(const ObjectMeta& meta, std::string_view finalizer)
 // The body that creates a Lease. A namesake answers 409 AlreadyExists.
 std::string lease_body(const ObjectKey& key, const LeaseSpec& spec);
 
-// Takes, renews or frees a Lease: a merge patch of the five fields of `spec`. The precondition must
-// name a resourceVersion (asserted): a 409 on it is the only mutual exclusion that leaders have.
-// An empty holder is sent as such, and frees the Lease; empty times are sent as null.
-Patch lease_patch(const Precondition& precondition, const LeaseSpec& spec);
+// Takes, renews or frees a Lease: the document that was read, with the five fields of `spec` in it.
+// It is the one object that is written whole, because a role made for upstream's manager allows to
+// update the Lease and not to patch it; what others have written there stays all the same. `seen`
+// must have its document and a resourceVersion (asserted): a 409 on it is the only mutual exclusion
+// that leaders have. An empty holder is sent as such, and frees the Lease; empty times are sent as
+// null. lost: what we do not know of the document is not JSON.
+Result<Patch> lease_update(const Lease& seen, const LeaseSpec& spec);
 
 // The body that creates an Event, and the patch that counts a further occurrence: count, message
 // and lastTimestamp of `event`. Events expire, so the patch of one may well find it gone (404:

@@ -190,7 +190,7 @@ TEST(finalizer_patch, names_one_finalizer_and_no_version) {
   EXPECT_EQ(add_finalizer_patch(meta, "x.io/y").precondition, (Precondition{"u", ""}));
 }
 
-TEST(lease_bodies, create_take_and_free) {
+TEST(lease_body, says_all_that_a_new_lease_has) {
   const std::string now = "2026-11-29T20:47:43.000000Z";
 
   EXPECT_EQ(lease_body({"kube-system", "ccm"}, {"me", 15, now, now, 0}),
@@ -198,14 +198,39 @@ TEST(lease_bodies, create_take_and_free) {
             R"("namespace":"kube-system"},"spec":{"holderIdentity":"me","leaseDurationSeconds":15,)"
             R"("acquireTime":"2026-11-29T20:47:43.000000Z",)"
             R"("renewTime":"2026-11-29T20:47:43.000000Z","leaseTransitions":0}})");
-  EXPECT_EQ(lease_patch({"u", "8"}, {"", 1, "", now, 3}).body,
-            R"({"metadata":{"uid":"u","resourceVersion":"8"},"spec":{"holderIdentity":"",)"
-            R"("leaseDurationSeconds":1,"acquireTime":null,)"
-            R"("renewTime":"2026-11-29T20:47:43.000000Z","leaseTransitions":3}})");
 }
 
-TEST(lease_patch_death, without_a_version_is_a_bug) {
-  EXPECT_DEATH((void)lease_patch({"u", ""}, {}), "two could lead");
+TEST(lease_update, keeps_what_others_wrote_and_what_it_does_not_know) {
+  std::string text = R"({"kind":"Lease","apiVersion":"coordination.k8s.io/v1","later":[1.5],)"
+                     R"("metadata":{"name":"ccm","namespace":"kube-system","uid":"u",)"
+                     R"("resourceVersion":"8","labels":{"a":"b"}},)"
+                     R"("spec":{"holderIdentity":"me","strategy":"Oldest","leaseTransitions":2}})";
+  const Result<Lease> seen = Decoder().object<Lease>(text);
+  ASSERT_TRUE(seen);
+  const Result<Patch> update = lease_update(*seen, {"", 1, "", "2026-11-29T20:47:43.000000Z", 3});
+  ASSERT_TRUE(update);
+  EXPECT_EQ(update->type, PatchType::whole);
+  EXPECT_EQ(update->precondition, (Precondition{"u", "8"}));
+  json::value expected = json::parse(text);
+  json::object& spec = expected.at("spec").as_object();
+  spec["holderIdentity"] = "";
+  spec["leaseDurationSeconds"] = 1;
+  spec["acquireTime"] = nullptr;
+  spec["renewTime"] = "2026-11-29T20:47:43.000000Z";
+  spec["leaseTransitions"] = 3;
+  EXPECT_EQ(json::parse(update->body), expected);
+}
+
+TEST(lease_update, does_not_send_back_what_is_no_json) {
+  std::string text = R"({"kind":"Lease","apiVersion":"coordination.k8s.io/v1","later":tru,)"
+                     R"("metadata":{"name":"c","namespace":"n","uid":"u","resourceVersion":"8"}})";
+  const Result<Lease> seen = Decoder().object<Lease>(text);
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(lease_update(*seen, {}).outcome(), Outcome::lost);
+}
+
+TEST(lease_update_death, without_a_version_is_a_bug) {
+  EXPECT_DEATH((void)lease_update({.document = "{}"}, {}), "two could lead");
 }
 
 const Event kEvent{.meta = {.key = {"default", "node1.17a"}},

@@ -139,6 +139,7 @@ Result<json::object> apply_patch(json::object object, PatchType type, std::strin
     return std::move(document.as_object());
   }
   if (!patch.is_object()) return fail(Outcome::invalid, "a merge patch is an object");
+  if (type == PatchType::whole) return patch.as_object();
   if (type == PatchType::strategic_merge) {
     strategic_merge(object, patch.as_object());
     return object;

@@ -1,5 +1,5 @@
-// What a patch does to an object, as the API server would do it: JSON patch, JSON merge patch, and
-// as much of strategic merge as is sent here.
+// What a patch does to an object, as the API server would do it: JSON patch, JSON merge patch, a
+// whole document, and as much of strategic merge as is sent here.
 #pragma once
 
 #include <string_view>

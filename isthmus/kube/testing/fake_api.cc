@@ -375,14 +375,20 @@ Task<Result<std::string>> FakeApi::patch(PatchRequest request) {
 // the uid differs as well.
 Result<std::string> FakeApi::patched(const PatchRequest& request) {
   const ObjectName& name = request.object;
-  const json::object before = *TRY(live(name));
+  const bool is_whole = request.patch.type == PatchType::whole;
+  const Result<json::object*> found = live(name);
+  if (!found) {
+    return is_whole ? fail(Outcome::conflict, "the uid in the precondition is nobody's")
+                    : std::unexpected(found.error());
+  }
+  const json::object before = **found;
   json::object after = TRY(apply_patch(before, request.patch.type, request.patch.body));
   const std::string version_before = text_at(before, "/metadata/resourceVersion");
   if (text_at(after, "/metadata/resourceVersion") != version_before) {
     return fail(Outcome::conflict, "the object has been modified");
   }
   if (text_at(after, "/metadata/uid") != text_at(before, "/metadata/uid")) {
-    return fail(Outcome::invalid, "metadata.uid: field is immutable");
+    return fail(is_whole ? Outcome::conflict : Outcome::invalid, "metadata.uid: another's");
   }
   if (request.subresource == "status") {
     json::value status = after.contains("status") ? after.at("status") : json::object();
