@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "isthmus/base/text.h"
+#include "isthmus/infra/allocator_view.h"
 #include "isthmus/infra/api/rules.h"
 #include "isthmus/infra/yaml_reader.h"
 #include "isthmus/net/http.h"
@@ -98,6 +100,38 @@ Result<> check_range(const IpPrefix& range) {
   return {};
 }
 
+// The fewest prefixes that are exactly the addresses from the one to the other.
+std::vector<IpPrefix> prefixes_between(IpAddress from, const IpAddress& to) {
+  std::vector<IpPrefix> prefixes;
+  while (true) {
+    IpPrefix widest{from, static_cast<std::uint8_t>(from.size() * 8)};
+    for (std::uint8_t bits = widest.bits; bits > 0; --bits) {
+      const IpPrefix wider{from, static_cast<std::uint8_t>(bits - 1)};
+      if (!wider.contains(from) || wider.last() > to) break;
+      widest = wider;
+    }
+    prefixes.push_back(widest);
+    if (widest.last() == to) return prefixes;
+    from = next(widest.last());
+  }
+}
+
+// "192.0.2.0/28", or "192.0.2.40-192.0.2.50".
+Result<std::vector<IpPrefix>> parse_range(std::string_view text) {
+  if (text.starts_with("::ffff:")) {
+    return fail(Outcome::invalid, "IPv4 addresses are written as such, not mapped to IPv6");
+  }
+  const std::size_t dash = text.find('-');
+  if (dash == std::string_view::npos) return std::vector{TRY(parse_prefix(text))};
+  const IpAddress from = TRY(parse_ip(trimmed(text.substr(0, dash))));
+  const IpAddress to = TRY(parse_ip(trimmed(text.substr(dash + 1))));
+  if (from.family != to.family || from > to) {
+    return fail(Outcome::invalid,
+                fmt::format("{} does not come before {}", to_string(from), to_string(to)));
+  }
+  return prefixes_between(from, to);
+}
+
 struct RangeInFile {
   IpPrefix range;
   std::string pool;
@@ -111,16 +145,20 @@ void read_ranges(YamlReader& pool, api::Pool& read, std::vector<RangeInFile>& ra
   for (YamlReader& element : elements) {
     const std::string text = element.text();
     if (text.empty()) continue;
-    Result<IpPrefix> range = parse_prefix(text);
-    if (!range) {
-      bool is_mapped = text.starts_with("::ffff:");
-      element.refuse_plainly(is_mapped ? "IPv4 addresses are written as such, not mapped to IPv6"
-                                       : range.error().message);
+    Result<std::vector<IpPrefix>> parsed = parse_range(text);
+    if (!parsed) {
+      element.refuse_plainly(parsed.error().message);
       continue;
     }
-    if (Result<> good = check_range(*range); !good) element.refuse_plainly(good.error().message);
-    read.ranges.push_back(*range);
-    ranges.push_back({*range, read.name, element});
+    for (const IpPrefix& range : *parsed) {
+      if (Result<> good = check_range(range); !good) element.refuse_plainly(good.error().message);
+      read.ranges.push_back(range);
+      ranges.push_back({range, read.name, element});
+    }
+  }
+  if (read.ranges.size() > kRangesMax) {
+    list.refuse_plainly(fmt::format("is made of {} prefixes; at most {} are allowed",
+                                    read.ranges.size(), kRangesMax));
   }
 }
 

@@ -21,10 +21,11 @@
 // `probe` whether somebody has it already (300ms where it is not said, and from 10ms to 10s).
 //
 // An owner without `pools` may use all of them. Of a pool, name and ranges are required; a range is
-// a prefix, and no address is in two of them. `interface` is for addresses that lie in no network
-// the host is connected to. A released address is nobody else's for `coolDown`, at most a day.
-// Load balancers that name no pool get addresses of pools with autoAssign, which is true where
-// it is not said. sourceAddress is masquerade or keep.
+// a prefix or, as in "192.0.2.40-192.0.2.50", the prefixes between two addresses, and no address is
+// in two of them. `interface` is for addresses that lie in no network the host is connected to. A
+// released address is nobody else's for `coolDown`, at most a day. Load balancers that name no pool
+// get addresses of pools with autoAssign, which is true where it is not said. sourceAddress is
+// masquerade or keep.
 //
 // owners, adminTokenFile and pools are read again while the program runs (config_file.h).
 #pragma once

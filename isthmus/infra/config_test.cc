@@ -1,5 +1,6 @@
 #include "isthmus/infra/config.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace isthmus::infra {
@@ -166,6 +167,32 @@ TEST(config, every_mistake_of_a_pool_is_named_by_line) {
           "infra.yaml: line 10: pools[5].sourceAddress: expected one of masquerade, keep, found "
           "\"mine\"",
           "infra.yaml: line 10: pools[5]: unknown key \"colour\""}));
+}
+
+std::vector<std::string> prefixes_of(std::string_view range) {
+  Mistakes mistakes;
+  Config config = parse_config(
+      fmt::format("{}{}pools: [{{name: a, ranges: [\"{}\"]}}]\n", kLeast, kHost, range),
+      "infra.yaml", mistakes);
+  std::vector<std::string> texts = mistakes.list();
+  for (const IpPrefix& prefix : config.pools.at(0).ranges) texts.push_back(to_string(prefix));
+  return texts;
+}
+
+TEST(config, a_range_between_two_addresses_is_its_prefixes) {
+  EXPECT_EQ(prefixes_of("192.0.2.40-192.0.2.50"),
+            (Lines{"192.0.2.40/29", "192.0.2.48/31", "192.0.2.50/32"}));
+  EXPECT_EQ(prefixes_of("192.0.2.7 - 192.0.2.7"), (Lines{"192.0.2.7/32"}));
+  EXPECT_EQ(prefixes_of("2001:db8::-2001:db8::ffff"), (Lines{"2001:db8::/112"}));
+  EXPECT_EQ(prefixes_of("192.0.2.9-192.0.2.8"),
+            (Lines{"infra.yaml: line 4: pools[0].ranges[0]: 192.0.2.9 does not come before "
+                   "192.0.2.8"}));
+  EXPECT_EQ(prefixes_of("192.0.2.9-2001:db8::").size(), 1u);
+  EXPECT_EQ(prefixes_of("192.0.2.9-").size(), 1u);
+  // More than a hundred prefixes, which every allocation would look at.
+  EXPECT_EQ(
+      prefixes_of("2001:db8::1-2001:db8:ffff:ffff:ffff:ffff:ffff:fffe").front(),
+      "infra.yaml: line 4: pools[0].ranges: is made of 190 prefixes; at most 100 are allowed");
 }
 
 TEST(config, ranges_do_not_overlap_and_hold_what_can_be_somebodys) {
