@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "isthmus/infra/api/dry_run.h"
@@ -44,6 +45,19 @@ api::LoadBalancerList page_of(const LedgerSnapshot& snapshot, const std::string&
         return weight;
       });
   return list;
+}
+
+// So many of the targets are shown, those that are unhealthy before all others: 1.3 MB. A load
+// balancer of 100 groups may have half a million.
+constexpr std::size_t kTargetsShownMax = 10'000;
+
+std::vector<api::TargetStatus> shortened(std::vector<api::TargetStatus> targets) {
+  if (targets.size() <= kTargetsShownMax) return targets;
+  std::ranges::stable_partition(targets, [](const api::TargetStatus& target) {
+    return target.health == api::Health::unhealthy;
+  });
+  targets.resize(kTargetsShownMax);
+  return targets;
 }
 
 }  // namespace
@@ -106,7 +120,9 @@ Task<net::Response> BalancerApi::get(const Exchange& exchange, net::ResponseWrit
   const BalancerRecord* record = (*snapshot)->balancer(name);
   if (record == nullptr) co_return refused(exchange, not_found(exchange.route));
   api::LoadBalancer balancer = shown(**snapshot, *record, parts_.clock.wall_now());
-  if (parts_.view != nullptr) balancer.status.target_health = parts_.view->target_health(name);
+  if (parts_.view != nullptr) {
+    balancer.status.target_health = shortened(parts_.view->target_health(name));
+  }
   net::Response response = json_response(200, encode(balancer));
   response.headers.add("ETag", entity_tag(record->metadata.revision));
   co_return response;

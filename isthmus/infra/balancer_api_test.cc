@@ -68,6 +68,20 @@ TEST_F(balancer_api, a_get_carries_the_health_of_each_target_and_a_list_does_not
   EXPECT_TRUE(list->items.at(0).status.target_health.empty());
 }
 
+TEST_F(balancer_api, of_more_targets_than_can_be_shown_the_unhealthy_come_first) {
+  put_balancer("web");
+  std::vector<api::TargetStatus>& targets = view.told[{"prod", "web"}];
+  targets.resize(10'001);
+  targets.back().health = api::Health::unhealthy;
+  for (api::TargetStatus& target : targets) {
+    target.group = "g";
+    target.port = 8080;
+  }
+  api::LoadBalancer got = balancer_in(ask("GET", path("web")));
+  ASSERT_EQ(got.status.target_health.size(), 10'000u);
+  EXPECT_EQ(got.status.target_health.front().health, api::Health::unhealthy);
+}
+
 TEST_F(balancer_api, a_deletion_is_requested_first_and_not_found_when_it_is_done) {
   put_balancer("web");
   net::Response deleted = ask("DELETE", path("web"), "", {}, "owner-token");

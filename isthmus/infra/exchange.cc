@@ -18,7 +18,8 @@ net::Response refused(const Exchange& exchange, api::Problem why) {
 }
 
 net::Response failed(const Exchange& exchange, const Error& error, Logger& log) {
-  if (error.outcome != kRevisionGone && !is_our_own(error.outcome)) {
+  const bool may_happen = error.outcome == kRevisionGone || error.outcome == Outcome::busy;
+  if (!may_happen && !is_our_own(error.outcome)) {
     log.error("the store failed", {{"operation", to_string(exchange.route.operation)},
                                    {"requestID", exchange.id},
                                    {"reason", error}});

@@ -27,8 +27,8 @@ struct Exchange {
 net::Response refused(api::Problem why, std::string_view path, std::string_view id);
 net::Response refused(const Exchange& exchange, api::Problem why);
 
-// What a client is told when the store failed. The failure is logged, unless it is our own end or a
-// revision that is gone.
+// What a client is told when the store failed. The failure is logged, unless it is our own end, a
+// revision that is gone or a moment at which nothing can be written.
 net::Response failed(const Exchange& exchange, const Error& error, Logger& log);
 
 }  // namespace isthmus::infra

@@ -34,6 +34,7 @@ TEST(exchange, a_store_that_fails_is_logged_and_its_words_stay_here) {
 TEST(exchange, what_the_client_asked_too_late_for_is_no_failure_of_the_store) {
   MemoryLogger log;
   EXPECT_EQ(failed(an_exchange(), {kRevisionGone, "compacted"}, log).status, 410);
+  EXPECT_EQ(failed(an_exchange(), {Outcome::busy, "not yet"}, log).status, 503);
   EXPECT_EQ(failed(an_exchange(), {Outcome::cancelled, "stopping"}, log).status, 503);
   EXPECT_TRUE(log.lines.empty());
 }

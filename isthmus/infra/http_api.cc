@@ -219,7 +219,8 @@ net::Response HttpApi::server_info() const {
 
 Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
   Result<Instances::Snapshot> snapshot = co_await parts_.instances.latest();
-  const std::optional<std::string>& unwritten = parts_.instances.write_trouble();
+  std::optional<std::string> unwritten = parts_.instances.write_trouble();
+  if (!unwritten && parts_.ledger != nullptr) unwritten = parts_.ledger->write_trouble();
   std::string text = snapshot ? "[+] store\n" : "[-] store: does not answer\n";
   if (snapshot && unwritten) {
     text = "[!] store: answers, but the last write failed";

@@ -34,9 +34,10 @@ api::Problem problem_of(const Error& error) {
   if (error.outcome == kRevisionGone) {
     return api::make_problem(api::problem::revision_gone, error.message);
   }
-  api::Problem problem = api::make_problem(
-      api::problem::unavailable,
-      error.outcome == Outcome::cancelled ? "the server is stopping" : "the store does not answer");
+  std::string_view why = "the store does not answer";
+  if (error.outcome == Outcome::cancelled) why = "the server is stopping";
+  if (error.outcome == Outcome::busy) why = "nothing can be written at this moment; come back";
+  api::Problem problem = api::make_problem(api::problem::unavailable, std::string(why));
   Duration wait = std::max(error.retry_after, kRetryAfter);
   auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
   problem.retry_after_s = static_cast<std::uint32_t>(seconds);
