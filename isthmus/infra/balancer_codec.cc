@@ -241,10 +241,10 @@ BalancerRecord read_balancer(JsonReader document) {
 }
 
 json::object to_json(const api::Condition& condition) {
-  json::object document{{"type", condition.type},
-                        {"status", api::to_string(condition.status)},
+  json::object document{{"status", api::to_string(condition.status)},
                         {"lastTransition", exact(condition.last_transition)},
                         {"observedGeneration", condition.observed_generation}};
+  if (!condition.type.empty()) document["type"] = condition.type;
   if (!condition.reason.empty()) document["reason"] = condition.reason;
   if (!condition.message.empty()) document["message"] = condition.message;
   return document;
@@ -252,7 +252,7 @@ json::object to_json(const api::Condition& condition) {
 
 api::Condition read_condition(JsonReader document) {
   api::Condition condition;
-  condition.type = document.required("type").text();
+  condition.type = read_text(document, "type");
   condition.status = record_json::read_word(
       document.required("status"), {api::ConditionStatus::unknown, api::ConditionStatus::is_true,
                                     api::ConditionStatus::is_false});

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "isthmus/base/json.h"
+#include "isthmus/base/text.h"
 #include "isthmus/infra/balancer_codec.h"
 #include "isthmus/infra/ledger_upkeep.h"
 
@@ -63,6 +65,26 @@ std::optional<api::Problem> size_failure(const std::vector<Write>& writes) {
     return problem;
   }
   return std::nullopt;
+}
+
+// Of a reason for people, in a status: a screen full.
+constexpr std::size_t kMessageBytesMax = 2048;
+
+// Messages quote what others said, which may be long and no UTF-8; the store takes neither.
+std::string presentable(const std::string& message) {
+  // A text in quotes that quoted() made is JSON.
+  json::value value = parse_json(quoted(shortened(message, kMessageBytesMax))).value();
+  return std::string(value.get_string());
+}
+
+// The status as it is kept: health of single targets is not.
+api::LoadBalancerStatus kept(api::LoadBalancerStatus status) {
+  status.target_health.clear();
+  for (api::Condition& condition : status.conditions) {
+    condition.message = presentable(condition.message);
+  }
+  status.last_repair_reason = presentable(status.last_repair_reason);
+  return status;
 }
 
 // Takes at most so many from the front.
@@ -252,8 +274,7 @@ Task<Result<>> Ledger::report(std::vector<FoundStatus> statuses) {
 }
 
 Task<Result<>> Ledger::report_some(std::vector<FoundStatus> statuses) {
-  // Health of single targets is not kept, so it makes no difference either.
-  for (FoundStatus& found : statuses) found.status.target_health.clear();
+  for (FoundStatus& found : statuses) found.status = kept(std::move(found.status));
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     Snapshot snapshot = CO_TRY(co_await latest());
     std::vector<Write> writes;

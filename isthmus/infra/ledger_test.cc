@@ -262,6 +262,23 @@ TEST_F(ledger, statuses_that_stand_already_are_not_written_again) {
   EXPECT_EQ(latest()->revision, before + 1);
 }
 
+TEST_F(ledger, a_message_of_a_status_that_is_long_and_no_text_is_kept_and_stands_too) {
+  put(a_balancer(kWeb));
+  api::LoadBalancerStatus status;
+  status.last_repair_reason = "said \xff\xfe";
+  status.conditions = {{"Ready",
+                        api::ConditionStatus::is_false,
+                        "Refused",
+                        "\xc3" + std::string(1'000'000, 'x'),
+                        {},
+                        1}};
+  ASSERT_TRUE(world.run(ours.report({{kWeb, status}})));
+  const Revision revision = latest()->revision;
+  ASSERT_TRUE(world.run(ours.report({{kWeb, status}})));
+  EXPECT_EQ(latest()->revision, revision);
+  EXPECT_EQ(latest()->status(kWeb)->status.last_repair_reason, "said \xef\xbf\xbd\xef\xbf\xbd");
+}
+
 TEST_F(ledger, a_status_moves_neither_the_record_nor_its_revision) {
   BalancerPlan plan = put(a_balancer(kWeb));
   report(kWeb, 1);

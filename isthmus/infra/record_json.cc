@@ -7,13 +7,15 @@
 #include <utility>
 
 #include "isthmus/infra/api/timestamps.h"
+#include "isthmus/infra/store/store.h"
 
 namespace isthmus::infra::record_json {
 namespace {
 
-// More than any rule of the API allows; a record with more is damage.
+// More than any rule of the API allows; a record with more is damage. A text may be as long as the
+// store takes, so that nothing is written that could not be read.
 constexpr std::size_t kLabelsMax = 1000;
-constexpr std::size_t kTextMax = 64 * 1024;
+constexpr std::size_t kTextMax = kValueBytesMax;
 
 }  // namespace
 
