@@ -1,24 +1,11 @@
 #include "isthmus/infra/ledger_gauges.h"
 
-#include <algorithm>
 #include <array>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace isthmus::infra {
-namespace {
-
-// Conditions of which each load balancer has one.
-constexpr std::array kConditions = {api::condition::accepted, api::condition::address_allocated,
-                                    api::condition::programmed, api::condition::targets_healthy,
-                                    api::condition::ready};
-constexpr std::array kStatuses = {api::ConditionStatus::is_true, api::ConditionStatus::is_false,
-                                  api::ConditionStatus::unknown};
-
-}  // namespace
-
 LedgerGauges::LedgerGauges(Ledger& ledger, Metrics& metrics)
     : ledger_(ledger), metrics_(metrics), on_collect_(metrics, [this] { refresh(); }) {}
 
@@ -27,16 +14,9 @@ void LedgerGauges::refresh() {
   if (snapshot == nullptr) return;
   refresh_balancers(*snapshot);
   refresh_pools(*snapshot);
-  metrics_
-      .gauge(
-          "infra_orphans",
-          "Load balancers that the host holds and the store does not know; an owner's PUT adopts "
-          "one, an administrator's DELETE gives it up.")
-      .set(static_cast<double>(ledger_.orphans().size()));
 }
 
 void LedgerGauges::refresh_balancers(const LedgerSnapshot& snapshot) {
-  std::map<std::pair<std::string_view, api::ConditionStatus>, double> counts;
   double lagging = 0;
   double leaving = 0;
   for (const auto& [name, record] : snapshot.balancers) {
@@ -45,19 +25,6 @@ void LedgerGauges::refresh_balancers(const LedgerSnapshot& snapshot) {
     const StatusRecord* status = snapshot.status(name);
     if (status == nullptr || status->status.applied_generation < record->metadata.generation) {
       ++lagging;
-    }
-    for (std::string_view type : kConditions) {
-      const api::Condition* condition =
-          status == nullptr ? nullptr : find(status->status.conditions, type);
-      ++counts[{type, condition == nullptr ? api::ConditionStatus::unknown : condition->status}];
-    }
-  }
-  for (std::string_view type : kConditions) {
-    for (api::ConditionStatus status : kStatuses) {
-      metrics_
-          .gauge("infra_load_balancers", "Load balancers by condition and its status.",
-                 {{"condition", std::string(type)}, {"status", std::string(to_string(status))}})
-          .set(counts[{type, status}]);
     }
   }
   metrics_

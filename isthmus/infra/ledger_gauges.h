@@ -1,4 +1,6 @@
-// What the metrics show of the ledger, computed when they are collected.
+// What the metrics show of the ledger, computed when they are collected: how much of each pool is
+// used, and how many load balancers wait for the host. What the host found is for the reconciler to
+// show.
 #pragma once
 
 #include "isthmus/base/metrics.h"

@@ -237,7 +237,8 @@ std::optional<api::Problem> refuse_body(const net::Request& request, std::size_t
   if (media == "application/json") return std::nullopt;
   return api::make_problem(
       problem::unsupported_media,
-      fmt::format("expected application/json, found {}", quoted(shortened(media, 80))));
+      fmt::format("expected Content-Type application/json, found {}; curl says it with --json",
+                  quoted(shortened(media, 80))));
 }
 
 std::optional<api::Problem> wrong_body(const std::optional<std::string>& unreadable,

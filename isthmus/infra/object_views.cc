@@ -22,7 +22,7 @@ api::LoadBalancerStatus not_reported(const BalancerRecord& record, WallTime now)
                                  .observed_generation = record.metadata.generation});
   };
   say(api::condition::accepted, ConditionStatus::is_true, "Accepted", "");
-  say(api::condition::address_allocated, ConditionStatus::is_true, "AddressAllocated", "");
+  say(api::condition::address_allocated, ConditionStatus::is_true, "Allocated", "");
   say(api::condition::programmed, ConditionStatus::unknown, "Pending",
       "the host has not taken it up yet");
   say(api::condition::ready, ConditionStatus::unknown, "Pending",
@@ -40,7 +40,7 @@ api::LoadBalancer shown(const LedgerSnapshot& snapshot, const BalancerRecord& re
   if (found != nullptr) {
     balancer.status = found->status;
     balancer.metadata.revision = std::max(balancer.metadata.revision, found->revision);
-  } else {
+  } else if (!record.is_tombstone()) {
     balancer.status = not_reported(record, now);
   }
   balancer.status.addresses = record.addresses;

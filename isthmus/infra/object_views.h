@@ -14,7 +14,8 @@ namespace isthmus::infra {
 // The load balancer with its status, without the health of single targets. Its revision is that of
 // the last change of either; its addresses are what it holds in the store, whoever reported last.
 // While nobody has reported on it yet, it is accepted, its address is allocated (both were done
-// with the write, at `now` or a moment before) and the rest is unknown.
+// with the write, at `now` or a moment before) and the rest is unknown. A tombstone has no status
+// any more.
 api::LoadBalancer shown(const LedgerSnapshot& snapshot, const BalancerRecord& record, WallTime now);
 
 // The target set with the number of load balancers that refer to it.

@@ -46,6 +46,13 @@ TEST(object_views, the_addresses_are_those_of_the_store_and_the_revision_is_the_
   EXPECT_TRUE(balancer.status.target_health.empty());
 }
 
+TEST(object_views, a_tombstone_has_no_status) {
+  BalancerRecord record = a_record();
+  record.addresses.clear();
+  record.deleted_at = at_second(4);
+  EXPECT_TRUE(shown(LedgerSnapshot{}, record, at_second(5)).status.conditions.empty());
+}
+
 TEST(object_views, a_set_counts_each_load_balancer_that_refers_to_it_once) {
   LedgerSnapshot snapshot;
   auto add = [&snapshot](std::string name, std::string owner, bool gone) {
