@@ -113,11 +113,14 @@ inline std::string unlawful_change(const LedgerSnapshot& before, const LedgerSna
   for (const auto& [name, record] : before.balancers) {
     if (actors.contains(name) || record->is_tombstone()) continue;
     const BalancerRecord* stands = after.balancer(name);
+    if (stands == record.get()) continue;
     if (stands == nullptr || stands->addresses != record->addresses) {
       return to_string(name) + " has other addresses without having asked";
     }
   }
-  for (const IpAddress& address : all_addresses()) {
+  static const std::vector<IpAddress> kAll = all_addresses();
+  for (const IpAddress& address : kAll) {
+    if (before.addresses.look_up(address) == after.addresses.look_up(address)) continue;
     const Holders were = holders_of(before, address);
     const Holders are = holders_of(after, address);
     if (were == are) continue;
