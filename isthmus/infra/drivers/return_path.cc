@@ -17,12 +17,14 @@ struct Entry {
   ListenerKey listener;  // What the client asked for.
 };
 
-// Calls with every TCP and UDP entry of a family that was given a target and whose answer was seen
-// or not.
+// Calls with every TCP and UDP entry of a family that was given a target, kept its client's
+// address, and whose answer was seen or not. Where the client was masqueraded all the same, because
+// it is a neighbour of the target, the answer comes back whatever the gateways are, and proves
+// nothing.
 Result<> each_entry(IpFamily family, bool answered, NetlinkSocket& socket,
                     const std::function<void(const Entry&)>& each) {
-  constexpr std::uint32_t kMask = IPS_SEEN_REPLY | IPS_DST_NAT;
-  const std::uint32_t wanted = answered ? kMask : std::uint32_t{IPS_DST_NAT};
+  constexpr std::uint32_t kMask = IPS_SEEN_REPLY | IPS_DST_NAT | IPS_SRC_NAT;
+  const std::uint32_t wanted = IPS_DST_NAT | (answered ? IPS_SEEN_REPLY : 0);
   NetlinkMessages request;
   request.add(kConntrackMessageBytesMax, [&](char* room) {
     nlmsghdr* header = put_conntrack_message(room, IPCTNL_MSG_CT_GET, NLM_F_DUMP, family, socket);

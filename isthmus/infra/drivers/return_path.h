@@ -20,7 +20,7 @@ namespace isthmus::infra::drivers {
 struct FlowHealth {
   ListenerKey listener;
   std::size_t unreplied = 0;  // Not answered at all, for kReplyPatience and longer.
-  std::size_t replied = 0;
+  std::size_t replied = 0;    // Of clients whose address was kept.
 
   friend bool operator==(const FlowHealth&, const FlowHealth&) = default;
 };

@@ -85,6 +85,16 @@ TEST_F(ReturnPathTest, beside_answered_flows_unanswered_ones_are_counted_only) {
   EXPECT_FALSE(return_path_missing(look()[0]));
 }
 
+TEST_F(ReturnPathTest, the_answer_to_a_client_that_was_masqueraded_proves_nothing) {
+  Traffic v4 = machines4();
+  ASSERT_EQ(v4.ask(lab->machines[1], kWeb4, kUnansweredMs), "silence");
+  // A machine that asks itself through the listener could not be answered otherwise.
+  ASSERT_EQ(v4.ask(lab->machines[0], kWeb4), "machine 0 saw 10.88.0.1");
+  look();
+  world.advance(3s);
+  EXPECT_EQ(look(), (Health{{kTcp4, 1, 0}}));
+}
+
 TEST_F(ReturnPathTest, of_udp_nothing_is_concluded) {
   Traffic udp = machines4(Protocol::udp);
   ASSERT_NE(udp.ask(lab->machines[1], kWeb4, kUnansweredMs), "silence")
