@@ -10,6 +10,7 @@
 #include "isthmus/app/version.h"
 #include "isthmus/base/scope.h"
 #include "isthmus/infra/server.h"
+#include "isthmus/net/posix_prober.h"
 
 namespace isthmus::app {
 namespace {
@@ -69,17 +70,21 @@ Task<Result<>> serve(Backend& backend, Wishes& wishes) {
   co_return ended;
 }
 
-int start(net::PosixWorld& world, const infra::Config& config, Logger& log, Mistakes& mistakes) {
+int start(net::PosixWorld& world, const std::string& path, const infra::Config& config, Logger& log,
+          Mistakes& mistakes) {
   Metrics metrics;
   ProcessMetrics process_metrics(world.loop(), world.files(), metrics);
+  std::unique_ptr<net::Prober> prober = net::make_posix_prober(world);
+  const infra::HostDoors host{*prober, net::probes_at_once(),
+                              [&world] { return infra::open_host(world.loop()); }};
   Result<std::unique_ptr<infra::Server>> server = infra::open_server(
-      config, {world.loop(), world.random(), world.files(), metrics, log}, version());
+      config, path, {world.loop(), world.random(), world.files(), metrics, log, host}, version());
   if (!server && server.outcome() == Outcome::invalid) {
     mistakes.add("", server.error().message);
     return kExitMistaken;
   }
   if (!server) {
-    log.error("cannot open the store", {{"error", server.error()}});
+    log.error("cannot start", {{"error", server.error()}});
     return kExitFailed;
   }
   CertificateFiles certificate;
@@ -112,7 +117,7 @@ int infra_command(const std::vector<std::string>& arguments, const Environment&)
   if (parsed.mistakes.empty()) {
     StderrLogger log(world.loop(), log_format(options.logging_format),
                      log_threshold(options.verbosity));
-    code = start(world, config, log, parsed.mistakes);
+    code = start(world, options.config, config, log, parsed.mistakes);
   }
   if (!parsed.mistakes.empty()) {
     fmt::print(stderr, "isthmus infra: nothing was started:\n{}\n", parsed.mistakes.text());

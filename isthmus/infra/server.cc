@@ -8,6 +8,7 @@
 #include "isthmus/base/scope.h"
 #include "isthmus/base/signal.h"
 #include "isthmus/infra/access.h"
+#include "isthmus/infra/config_file.h"
 #include "isthmus/infra/http_api.h"
 #include "isthmus/infra/instances.h"
 #include "isthmus/infra/inventory_file.h"
@@ -59,14 +60,20 @@ void check_certificate(Files& files, const std::optional<TlsFiles>& paths, Mista
 
 class OpenServer final : public Server {
  public:
-  OpenServer(const Config& config, const ServerDoors& doors, std::unique_ptr<Store> store,
-             Access access, std::string version)
+  // `host` is nullptr where the configuration names none.
+  OpenServer(const Config& config, const std::string& path, const ServerDoors& doors,
+             std::unique_ptr<Store> store, std::unique_ptr<Host> host, Access access,
+             std::string version)
       : doors_(doors),
         store_(std::move(store)),
         access_(std::move(access)),
         instances_(*store_, doors.loop),
-        api_({*store_, instances_, access_, open_inventory(config), doors.random, doors.metrics,
-              doors.log, std::move(version)}) {}
+        balancing_(open_balancing(config, std::move(host))),
+        api_(api_parts(config, std::move(version))) {
+    if (path.empty()) return;
+    config_file_.emplace(doors.files, path, config, access_, balancing_.get(), doors.loop,
+                         doors.metrics, doors.log);
+  }
 
   Task<Result<>> start() override;
   Task<Result<>> run() override;
@@ -79,6 +86,13 @@ class OpenServer final : public Server {
     return &inventory_.emplace(doors_.files, config.inventory, instances_, doors_.loop,
                                doors_.metrics, doors_.log);
   }
+  std::unique_ptr<Balancing> open_balancing(const Config& config, std::unique_ptr<Host> host) {
+    if (host == nullptr) return nullptr;
+    const Balancing::Parts parts{*store_, doors_.loop, doors_.random, doors_.metrics, doors_.log};
+    return std::make_unique<Balancing>(*config.host, parts, doors_.host, std::move(host));
+  }
+  HttpApi::Parts api_parts(const Config& config, std::string version);
+  Task<Result<>> load_inventory();
   Task<Result<>> reload_when_asked();
   Task<Result<>> keep_history_short();
 
@@ -87,11 +101,37 @@ class OpenServer final : public Server {
   Access access_;
   Instances instances_;
   std::optional<InventoryFile> inventory_;
+  std::unique_ptr<Balancing> balancing_;
+  std::optional<ConfigFile> config_file_;
   HttpApi api_;
   Signal reload_asked_;
 };
 
+HttpApi::Parts OpenServer::api_parts(const Config& config, std::string version) {
+  HttpApi::Parts parts{.store = *store_,
+                       .instances = instances_,
+                       .access = access_,
+                       .inventory = open_inventory(config),
+                       .random = doors_.random,
+                       .metrics = doors_.metrics,
+                       .log = doors_.log,
+                       .version = std::move(version)};
+  if (balancing_ == nullptr) return parts;
+  parts.ledger = &balancing_->ledger();
+  parts.view = &balancing_->view();
+  parts.driver = config.host->driver == HostConfig::Driver::nft ? "nft" : "announce";
+  parts.clock = &doors_.loop;
+  return parts;
+}
+
 Task<Result<>> OpenServer::start() {
+  CO_TRY(co_await load_inventory());
+  if (config_file_) CO_TRY(co_await config_file_->load());
+  if (balancing_) CO_TRY(co_await balancing_->start());
+  co_return Result<>{};
+}
+
+Task<Result<>> OpenServer::load_inventory() {
   if (inventory_) {
     Result<> loaded = co_await inventory_->load();
     co_return loaded;
@@ -107,10 +147,15 @@ Task<Result<>> OpenServer::reload_when_asked() {
     CO_TRY(co_await reload_asked_.wait());
     reload_asked_.clear();
     access_.reload_all();
-    if (!inventory_) continue;
-    // What is wrong with the file is reported by the file, which keeps the last good one.
-    Result<> loaded = co_await inventory_->load();
-    if (is_our_own(loaded.outcome())) co_return loaded;
+    // What is wrong with a file is reported by the file, which keeps the last good one.
+    if (config_file_) {
+      Result<> loaded = co_await config_file_->load();
+      if (is_our_own(loaded.outcome())) co_return loaded;
+    }
+    if (inventory_) {
+      Result<> loaded = co_await inventory_->load();
+      if (is_our_own(loaded.outcome())) co_return loaded;
+    }
   }
 }
 
@@ -135,14 +180,16 @@ Task<Result<>> OpenServer::run() {
   scope.spawn(&OpenServer::keep_history_short, this);
   scope.spawn(&OpenServer::reload_when_asked, this);
   if (inventory_) scope.spawn(&InventoryFile::keep_loaded, &*inventory_);
+  if (config_file_) scope.spawn(&ConfigFile::keep_loaded, &*config_file_);
+  if (balancing_) scope.spawn(&Balancing::run, balancing_.get());
   Result<> ended = co_await scope.join();
   co_return ended;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> open_server(const Config& config, ServerDoors doors,
-                                            std::string version) {
+Result<std::unique_ptr<Server>> open_server(const Config& config, const std::string& path,
+                                            ServerDoors doors, std::string version) {
   Mistakes mistakes;
   Access access(doors.files, doors.log, config);
   access.load(mistakes);
@@ -150,8 +197,10 @@ Result<std::unique_ptr<Server>> open_server(const Config& config, ServerDoors do
   check_inventory(doors.files, config.inventory, mistakes);
   TRY(mistakes.result());
   std::unique_ptr<Store> store = TRY(open_sqlite_store(config.sqlite, observe(doors.metrics)));
-  return std::make_unique<OpenServer>(config, doors, std::move(store), std::move(access),
-                                      std::move(version));
+  std::unique_ptr<Host> host;
+  if (config.host) host = TRY(open_checked_host(config, doors.files, doors.host));
+  return std::make_unique<OpenServer>(config, path, doors, std::move(store), std::move(host),
+                                      std::move(access), std::move(version));
 }
 
 }  // namespace isthmus::infra

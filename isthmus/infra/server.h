@@ -1,8 +1,8 @@
 // The backend as one object: what `isthmus infra` runs, without sockets and signals.
 //
 //   Config config = parse_config(text, path, mistakes);
-//   auto server = TRY(open_server(config, doors, version));  // checks every file, opens the store
-//   CO_TRY(co_await server->start());                        // loads the inventory
+//   auto server = TRY(open_server(config, path, doors, version));  // checks files, opens the store
+//   CO_TRY(co_await server->start());  // loads the inventory and the pools, looks at the host
 //   …net::listen(world, address, tls, server->handler()) for each of config.listen…
 //   CO_TRY(co_await server->run());                          // beside the listeners, until stopped
 //
@@ -19,6 +19,7 @@
 #include "isthmus/base/random.h"
 #include "isthmus/base/result.h"
 #include "isthmus/base/task.h"
+#include "isthmus/infra/balancing.h"
 #include "isthmus/infra/config.h"
 #include "isthmus/net/http_server.h"
 
@@ -36,30 +37,36 @@ struct ServerDoors {
   Files& files;
   Metrics& metrics;
   Logger& log;
+  HostDoors host;
 };
 
 class Server {
  public:
   virtual ~Server() = default;
 
-  // Takes in the inventory file. invalid: what contradicts the machines the store knows, by line,
-  // and nothing may be started; else an error of the store.
+  // Takes in the inventory file and the pools, and looks at the host. invalid: what contradicts
+  // what the store knows (a uid that is retired, a pool that is gone while its addresses are held),
+  // by line, and nothing may be started; else an error of the store or of Reconciler::start.
   virtual Task<Result<>> start() = 0;
 
-  // Keeps inventory and tokens as their files say, and the history short. Ends with its scope only,
-  // with that scope's reason.
+  // Keeps inventory, tokens and what may change of the configuration as their files say, the load
+  // balancers as they should be, and the history short. Ends with its scope only, with that scope's
+  // reason.
   virtual Task<Result<>> run() = 0;
 
-  // Has run() read the inventory and the tokens now, whether they look changed or not.
+  // Has run() read all files now, whether they look changed or not.
   virtual void reload() = 0;
 
   virtual net::HttpHandler& handler() = 0;
 };
 
 // Checks what the configuration names before anything is opened or made: invalid with every mistake
-// of all token files, the certificate and the inventory together. Then opens the store, with its
-// errors (sqlite_store.h: invalid, busy, lost). `version` is shown to people.
-Result<std::unique_ptr<Server>> open_server(const Config& config, ServerDoors doors,
-                                            std::string version);
+// of all token files, the certificate and the inventory together, and where a host does not forward
+// packets. Then opens the store, with its errors (sqlite_store.h: invalid, busy, lost), and the
+// host, if there is one, with its own (host.h: denied, unsupported). `path` is the file the
+// configuration was read from, which is looked at again while the server runs; empty: none.
+// `version` is shown to people.
+Result<std::unique_ptr<Server>> open_server(const Config& config, const std::string& path,
+                                            ServerDoors doors, std::string version);
 
 }  // namespace isthmus::infra

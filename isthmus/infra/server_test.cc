@@ -4,7 +4,9 @@
 
 #include "isthmus/base/virtual_world.h"
 #include "isthmus/infra/api/instance.h"
+#include "isthmus/infra/host_testing.h"
 #include "isthmus/infra/http_testing.h"
+#include "isthmus/infra/reconciler_testing.h"
 #include "isthmus/net/temporary_directory_testing.h"
 
 namespace isthmus::infra {
@@ -12,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class server : public testing::Test {
+class server : public ::testing::Test {
  protected:
   server() {
     config.sqlite = ":memory:";
@@ -23,7 +25,7 @@ class server : public testing::Test {
     ASSERT_TRUE(files.write(path, text, FileMode::owner_only));
   }
   Result<std::unique_ptr<Server>> open() {
-    return open_server(config, {world.loop, random, files, metrics, log}, "1.2");
+    return open_server(config, "", {world.loop, random, files, metrics, log, host_doors()}, "1.2");
   }
   std::unique_ptr<Server> started() {
     auto opened = open().value();
@@ -44,7 +46,15 @@ class server : public testing::Test {
     EXPECT_EQ(world.run(with_timeout(time, where.run())).outcome(), Outcome::deadline);
   }
 
+  HostDoors host_doors() {
+    return {prober, 16, [this]() -> Result<std::unique_ptr<Host>> {
+              return std::make_unique<infra::testing::FakeHost>(kernel);
+            }};
+  }
+
   VirtualWorld world;
+  infra::testing::FakeKernel kernel;
+  infra::testing::FakeProber prober;
   MemoryFiles files;
   MemoryLogger log;
   Metrics metrics;

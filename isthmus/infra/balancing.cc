@@ -1,0 +1,69 @@
+#include "isthmus/infra/balancing.h"
+
+#include <set>
+#include <utility>
+
+#include "isthmus/base/scope.h"
+
+namespace isthmus::infra {
+namespace {
+
+// Those of the pools; without any yet, IPv4, which every host has.
+std::vector<IpFamily> families_of(const std::vector<api::Pool>& pools) {
+  std::set<IpFamily> families;
+  for (const api::Pool& pool : pools) {
+    for (const IpPrefix& range : pool.ranges) families.insert(range.address.family);
+  }
+  if (families.empty()) families.insert(IpFamily::v4);
+  return {families.begin(), families.end()};
+}
+
+}  // namespace
+
+Balancing::Balancing(const HostConfig& config, Parts parts, HostDoors doors,
+                     std::unique_ptr<Host> host)
+    : log_(parts.log),
+      host_(std::move(host)),
+      ledger_(parts.store, parts.loop, parts.random, config.name),
+      gauges_(ledger_, parts.metrics),
+      health_(parts.loop, doors.prober, parts.random, parts.metrics,
+              {.under_way_max = doors.probes_at_once}),
+      reconciler_({.ledger = ledger_,
+                   .health = health_,
+                   .host = *host_,
+                   .clock = parts.loop,
+                   .random = parts.random,
+                   .metrics = parts.metrics,
+                   .log = parts.log,
+                   .role = {.name = config.name,
+                            .announce_only = config.driver == HostConfig::Driver::announce},
+                   .probe = {.window = config.probe}}) {}
+
+Task<Result<>> Balancing::run() {
+  Scope& here = co_await current_scope();
+  Scope scope(here);
+  scope.spawn(&HealthChecker::run, &health_);
+  scope.spawn(&Reconciler::run, &reconciler_);
+  scope.spawn(&Balancing::keep_forgetting, this);
+  Result<> ended = co_await scope.join();
+  co_return ended;
+}
+
+Task<Result<>> Balancing::keep_forgetting() {
+  while (true) {
+    CO_TRY(co_await sleep_for(kForgetPeriod));
+    Result<> forgotten = co_await ledger_.forget();
+    if (is_our_own(forgotten.outcome())) co_return forgotten;
+    if (!forgotten) log_.error("old records stay for now", {{"reason", forgotten.error()}});
+  }
+}
+
+Result<std::unique_ptr<Host>> open_checked_host(const Config& config, Files& files,
+                                                const HostDoors& doors) {
+  if (config.host->driver == HostConfig::Driver::nft) {
+    TRY(check_forwarding(files, families_of(config.pools)));
+  }
+  return doors.open();
+}
+
+}  // namespace isthmus::infra
