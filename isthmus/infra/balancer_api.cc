@@ -63,7 +63,7 @@ std::vector<api::TargetStatus> shortened(std::vector<api::TargetStatus> targets)
 }  // namespace
 
 BalancerApi::BalancerApi(ObjectParts parts)
-    : parts_(std::move(parts)), wait_(parts_.store, parts_.ledger, parts_.clock, parts_.metrics) {}
+    : parts_(std::move(parts)), wait_(parts_.store, parts_.ledger, parts_.metrics) {}
 
 net::Response BalancerApi::answer(int status, const LedgerSnapshot& snapshot,
                                   const BalancerRecord& record) const {
@@ -87,20 +87,6 @@ Task<net::Response> BalancerApi::list(const Exchange& exchange) {
       200, encode(page_of(**snapshot, exchange.route.owner, *request, parts_.clock.wall_now())));
 }
 
-Task<Result<Ledger::Snapshot>> BalancerApi::fulfilled(ObjectName name, WaitRequest wait,
-                                                      Ledger::Snapshot snapshot,
-                                                      net::ResponseWriter& writer) {
-  const BalancerRecord* record = snapshot->balancer(name);
-  if (record == nullptr) co_return snapshot;
-  const std::uint64_t generation = wait.generation.value_or(record->metadata.generation);
-  if (is_over(shown(*snapshot, *record, parts_.clock.wall_now()), wait, generation)) {
-    co_return snapshot;
-  }
-  Result<Ledger::Snapshot> later =
-      co_await wait_.wait(std::move(name), std::move(wait), generation, writer);
-  co_return later;
-}
-
 Task<net::Response> BalancerApi::get(const Exchange& exchange, net::ResponseWriter& writer) {
   auto wait = read_wait_request(exchange.target);
   if (!wait) co_return refused(exchange, std::move(wait.error()));
@@ -110,12 +96,12 @@ Task<net::Response> BalancerApi::get(const Exchange& exchange, net::ResponseWrit
     co_return refused(exchange, std::move(full));
   }
   const ObjectName name{exchange.route.owner, exchange.route.name};
-  Result<Ledger::Snapshot> snapshot = co_await parts_.ledger.latest();
-  if (snapshot && *wait) {
-    Result<Ledger::Snapshot> later = co_await fulfilled(name, **wait, *snapshot, writer);
-    snapshot = std::move(later);
-    if (snapshot && *snapshot == nullptr) co_return net::Response{kClientLeft, {}, ""};
+  if (*wait) {
+    Result<bool> stayed = co_await wait_.wait(name, **wait, writer);
+    if (!stayed) co_return failed(exchange, stayed.error(), parts_.log);
+    if (!*stayed) co_return net::Response{kClientLeft, {}, ""};
   }
+  Result<Ledger::Snapshot> snapshot = co_await parts_.ledger.latest();
   if (!snapshot) co_return failed(exchange, snapshot.error(), parts_.log);
   const BalancerRecord* record = (*snapshot)->balancer(name);
   if (record == nullptr) co_return refused(exchange, not_found(exchange.route));

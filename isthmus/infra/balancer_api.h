@@ -24,8 +24,6 @@ class BalancerApi {
   Task<net::Response> remove(const Exchange& exchange);
 
  private:
-  Task<Result<Ledger::Snapshot>> fulfilled(ObjectName name, WaitRequest wait,
-                                           Ledger::Snapshot snapshot, net::ResponseWriter& writer);
   net::Response answer(int status, const LedgerSnapshot& snapshot,
                        const BalancerRecord& record) const;
   net::Response carried_out(const Exchange& exchange, int status, const BalancerPlan& plan) const;

@@ -11,9 +11,9 @@ namespace {
 
 using api::ConditionStatus;
 
-bool stands(const api::LoadBalancer& balancer, std::string_view type, ConditionStatus status,
-            std::uint64_t generation) {
-  const api::Condition* condition = find(balancer.status.conditions, type);
+bool stands(const std::vector<api::Condition>& conditions, std::string_view type,
+            ConditionStatus status, std::uint64_t generation) {
+  const api::Condition* condition = find(conditions, type);
   return condition != nullptr && condition->status == status &&
          condition->observed_generation >= generation;
 }
@@ -48,57 +48,79 @@ class Counted {
 
 }  // namespace
 
-bool is_over(const api::LoadBalancer& balancer, const WaitRequest& wait, std::uint64_t generation) {
-  return balancer.metadata.deletion_requested_at ||
-         stands(balancer, wait.condition, ConditionStatus::is_true, generation) ||
-         stands(balancer, api::condition::accepted, ConditionStatus::is_false, generation) ||
-         stands(balancer, api::condition::address_allocated, ConditionStatus::is_false, generation);
+bool is_over(const LedgerSnapshot& snapshot, const BalancerRecord& record, const WaitRequest& wait,
+             std::uint64_t generation) {
+  if (record.metadata.deletion_requested_at) return true;
+  const StatusRecord* found =
+      snapshot.status(ObjectName{record.metadata.owner, record.metadata.name});
+  const std::vector<api::Condition> first =
+      found == nullptr ? conditions_at_first(record, WallTime{}) : std::vector<api::Condition>{};
+  const std::vector<api::Condition>& conditions =
+      found == nullptr ? first : found->status.conditions;
+  return stands(conditions, wait.condition, ConditionStatus::is_true, generation) ||
+         stands(conditions, api::condition::accepted, ConditionStatus::is_false, generation) ||
+         stands(conditions, api::condition::address_allocated, ConditionStatus::is_false,
+                generation);
 }
 
-BalancerWait::BalancerWait(Store& store, Ledger& ledger, const Clock& clock, Metrics& metrics)
+BalancerWait::BalancerWait(Store& store, Ledger& ledger, Metrics& metrics)
     : store_(store),
       ledger_(ledger),
-      clock_(clock),
       waits_(metrics.gauge("infra_waits", "Requests that wait for a load balancer's condition.")) {}
 
-Task<Result<>> BalancerWait::look_until_over(ObjectName name, WaitRequest wait,
-                                             std::uint64_t generation, Ledger::Snapshot& seen) {
-  Revision looked_at = 0;
-  while (true) {
-    Ledger::Snapshot now = CO_TRY(co_await ledger_.latest());
-    seen = std::move(now);
-    const BalancerRecord* record = seen->balancer(name);
-    if (record == nullptr) co_return nothing_to_wait_for();
-    if (is_over(shown(*seen, *record, clock_.wall_now()), wait, generation)) {
-      co_return nothing_to_wait_for();
+Task<Result<>> BalancerWait::wait_for_commit(Revision after) {
+  while (reached_ <= after) {
+    if (is_watched_) {
+      CO_TRY(co_await moved_.wait());
+      continue;
     }
-    looked_at = std::max(looked_at, seen->revision);
+    is_watched_ = true;
     // Any commit ends this; the prefix is that of one small record, so that little is read.
-    Result<Changes> changes = co_await store_.watch(std::string(kLedgerLock), looked_at, 1);
-    if (changes) looked_at = changes->revision;
+    Result<Changes> changes = co_await store_.watch(std::string(kLedgerLock), after, 1);
+    is_watched_ = false;
+    if (changes) reached_ = std::max(reached_, changes->revision);
+    // The history is shorter than we are behind: there are newer commits.
+    if (changes.outcome() == kRevisionGone) reached_ = std::max(reached_, after + 1);
+    // Also where this one gives up, so that another of them watches.
+    moved_.set();
+    moved_.clear();
     if (!changes && changes.outcome() != kRevisionGone) {
       co_return std::unexpected(std::move(changes).error());
     }
   }
+  co_return Result<>{};
 }
 
-Task<Result<Ledger::Snapshot>> BalancerWait::wait(ObjectName name, WaitRequest wait,
-                                                  std::uint64_t generation,
-                                                  net::ResponseWriter& writer) {
+Task<Result<>> BalancerWait::look_until_over(ObjectName name, WaitRequest wait) {
+  while (true) {
+    Revision looked_at = 0;
+    {
+      // Not kept while we wait: each change of the ledger would copy what a snapshot holds.
+      Ledger::Snapshot now = CO_TRY(co_await ledger_.latest());
+      const BalancerRecord* record = now->balancer(name);
+      if (record == nullptr) co_return nothing_to_wait_for();
+      if (!wait.generation) wait.generation = record->metadata.generation;
+      if (is_over(*now, *record, wait, *wait.generation)) co_return nothing_to_wait_for();
+      looked_at = now->revision;
+    }
+    CO_TRY(co_await wait_for_commit(looked_at));
+  }
+}
+
+Task<Result<bool>> BalancerWait::wait(ObjectName name, WaitRequest wait,
+                                      net::ResponseWriter& writer) {
   const Counted counted(waiting_, waits_);
-  Ledger::Snapshot seen;
   bool left = false;
   Scope& here = co_await current_scope();
   Scope scope(here);
   scope.set_deadline(later(here.loop().now(), wait.timeout));
   scope.spawn(notice_leaving, std::ref(writer), std::ref(left));
-  scope.spawn(&BalancerWait::look_until_over, this, std::move(name), std::move(wait), generation,
-              std::ref(seen));
+  scope.spawn(&BalancerWait::look_until_over, this, std::move(name), std::move(wait));
   Result<> ended = co_await scope.join();
-  if (left) co_return nullptr;
+  if (left) co_return false;
   const bool in_time = ended.outcome() == Outcome::absent;
   const bool too_late = ended.outcome() == Outcome::deadline && !here.is_cancelled();
-  if (seen != nullptr && (in_time || too_late)) co_return seen;
+  if (in_time || too_late) co_return true;
   co_return std::unexpected(std::move(ended).error());
 }
 

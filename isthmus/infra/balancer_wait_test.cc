@@ -13,34 +13,48 @@ namespace {
 using namespace std::chrono_literals;
 using api::ConditionStatus;
 
-api::LoadBalancer with(std::string_view type, ConditionStatus status, std::uint64_t generation) {
-  api::LoadBalancer balancer;
-  balancer.status.conditions = {{.type = std::string(type),
-                                 .status = status,
-                                 .reason = "Said",
-                                 .message = "",
-                                 .last_transition = {},
-                                 .observed_generation = generation}};
-  return balancer;
+constexpr std::uint64_t kGeneration = 7;
+const WaitRequest kReady{"Ready", kGeneration, 25s};
+
+// Whether a wait for Ready is over when the host says so.
+bool is_over_with(std::string_view type, ConditionStatus status, std::uint64_t generation) {
+  BalancerRecord record;
+  record.metadata.owner = kWeb.owner;
+  record.metadata.name = kWeb.name;
+  StatusRecord found;
+  found.status.conditions = {{.type = std::string(type),
+                              .status = status,
+                              .reason = "Said",
+                              .message = "",
+                              .last_transition = {},
+                              .observed_generation = generation}};
+  LedgerSnapshot snapshot;
+  snapshot.statuses[kWeb] = std::make_shared<const StatusRecord>(found);
+  return is_over(snapshot, record, kReady, kGeneration);
 }
 
 TEST(is_over, when_the_condition_is_true_for_the_generation_or_a_later_one) {
-  WaitRequest wait{"Ready", 7, 25s};
-  EXPECT_FALSE(is_over(with("Ready", ConditionStatus::is_true, 6), wait, 7));
-  EXPECT_TRUE(is_over(with("Ready", ConditionStatus::is_true, 7), wait, 7));
-  EXPECT_TRUE(is_over(with("Ready", ConditionStatus::is_true, 8), wait, 7));
-  EXPECT_FALSE(is_over(with("Ready", ConditionStatus::is_false, 7), wait, 7));
-  EXPECT_FALSE(is_over(with("Programmed", ConditionStatus::is_true, 7), wait, 7));
+  EXPECT_FALSE(is_over_with("Ready", ConditionStatus::is_true, 6));
+  EXPECT_TRUE(is_over_with("Ready", ConditionStatus::is_true, 7));
+  EXPECT_TRUE(is_over_with("Ready", ConditionStatus::is_true, 8));
+  EXPECT_FALSE(is_over_with("Ready", ConditionStatus::is_false, 7));
+  EXPECT_FALSE(is_over_with("Programmed", ConditionStatus::is_true, 7));
 }
 
 TEST(is_over, when_waiting_changes_nothing) {
-  WaitRequest wait{"Ready", 7, 25s};
-  EXPECT_TRUE(is_over(with("Accepted", ConditionStatus::is_false, 7), wait, 7));
-  EXPECT_TRUE(is_over(with("AddressAllocated", ConditionStatus::is_false, 7), wait, 7));
-  EXPECT_FALSE(is_over(with("Accepted", ConditionStatus::is_false, 6), wait, 7));
-  api::LoadBalancer leaving;
+  EXPECT_TRUE(is_over_with("Accepted", ConditionStatus::is_false, 7));
+  EXPECT_TRUE(is_over_with("AddressAllocated", ConditionStatus::is_false, 7));
+  EXPECT_FALSE(is_over_with("Accepted", ConditionStatus::is_false, 6));
+  BalancerRecord leaving;
   leaving.metadata.deletion_requested_at = at_second(1);
-  EXPECT_TRUE(is_over(leaving, wait, 7));
+  EXPECT_TRUE(is_over(LedgerSnapshot{}, leaving, kReady, kGeneration));
+}
+
+TEST(is_over, for_what_was_done_with_the_write_before_the_host_has_looked) {
+  BalancerRecord record;
+  record.metadata.generation = kGeneration;
+  EXPECT_TRUE(is_over(LedgerSnapshot{}, record, {"AddressAllocated", {}, 25s}, kGeneration));
+  EXPECT_FALSE(is_over(LedgerSnapshot{}, record, kReady, kGeneration));
 }
 
 class balancer_wait : public testing::Test {
@@ -56,7 +70,7 @@ class balancer_wait : public testing::Test {
   SeededRandom random{1};
   std::unique_ptr<Store> store = open_sqlite_store(":memory:").value();
   Ledger ledger{*store, world.loop, random, "lb1"};
-  BalancerWait waits{*store, ledger, world.loop, metrics};
+  BalancerWait waits{*store, ledger, metrics};
   RecordingWriter writer;
 };
 
@@ -66,34 +80,58 @@ Task<Result<>> leave_later(RecordingWriter& writer) {
   co_return Result<>{};
 }
 
-Task<Result<Ledger::Snapshot>> wait_and_leave(BalancerWait& waits, RecordingWriter& writer) {
+Task<Result<>> wait_for_ready(BalancerWait& waits, RecordingWriter& writer, bool& stayed) {
+  Result<bool> ended = co_await waits.wait(kWeb, {"Ready", 1, 25s}, writer);
+  stayed = ended.value_or(false);
+  co_return Result<>{};
+}
+
+Task<Result<>> report_later(Ledger& ledger, ConditionStatus status, Duration delay) {
+  CO_TRY(co_await sleep_for(delay));
+  api::LoadBalancerStatus found;
+  found.conditions = {{.type = "Ready",
+                       .status = status,
+                       .reason = "Said",
+                       .message = "",
+                       .last_transition = {},
+                       .observed_generation = 1}};
+  std::vector<Ledger::FoundStatus> statuses{{kWeb, found}};
+  Result<> reported = co_await ledger.report(std::move(statuses));
+  co_return reported;
+}
+
+// Two wait; the client of the one who came first leaves after 5 s, and after 8 s it is ready.
+Task<Result<>> two_wait(BalancerWait& waits, Ledger& ledger, RecordingWriter& first,
+                        bool& first_stayed, RecordingWriter& second, bool& second_stayed) {
   Scope& here = co_await current_scope();
   Scope scope(here);
-  scope.spawn(leave_later, std::ref(writer));
-  WaitRequest wait{"Ready", 1, 25s};
-  Result<Ledger::Snapshot> ended = co_await waits.wait(kWeb, std::move(wait), 1, writer);
+  scope.spawn(wait_for_ready, std::ref(waits), std::ref(first), std::ref(first_stayed));
+  scope.spawn(wait_for_ready, std::ref(waits), std::ref(second), std::ref(second_stayed));
+  scope.spawn(leave_later, std::ref(first));
+  scope.spawn(report_later, std::ref(ledger), ConditionStatus::is_false, Duration(2s));
+  scope.spawn(report_later, std::ref(ledger), ConditionStatus::is_true, Duration(8s));
   Result<> joined = co_await scope.join();
-  CO_TRY(std::move(joined));
-  co_return ended;
+  co_return joined;
 }
 
-TEST_F(balancer_wait, ends_when_its_client_leaves) {
-  auto ended = world.run(wait_and_leave(waits, writer));
-  EXPECT_EQ(world.elapsed(), 5s);
-  ASSERT_TRUE(ended);
-  EXPECT_EQ(*ended, nullptr);
+TEST_F(balancer_wait, one_whose_client_leaves_ends_and_the_others_go_on) {
+  RecordingWriter other;
+  bool first_stayed = true;
+  bool second_stayed = false;
+  ASSERT_TRUE(world.run(two_wait(waits, ledger, writer, first_stayed, other, second_stayed)));
+  EXPECT_EQ(world.elapsed(), 8s);
+  EXPECT_FALSE(first_stayed);
+  EXPECT_TRUE(second_stayed);
 }
 
-TEST_F(balancer_wait, ends_when_its_time_is_over_and_looks_only_when_something_changed) {
-  auto ended = world.run(waits.wait(kWeb, {"Ready", 1, 25s}, 1, writer));
-  ASSERT_TRUE(ended);
-  EXPECT_NE((*ended)->balancer(kWeb), nullptr);
+TEST_F(balancer_wait, ends_when_its_time_is_over) {
+  EXPECT_EQ(world.run(waits.wait(kWeb, {"Ready", 1, 25s}, writer)), Result<bool>(true));
   EXPECT_EQ(world.elapsed(), 25s);
 }
 
 TEST_F(balancer_wait, ends_when_there_is_nothing_to_wait_for) {
-  auto ended = world.run(waits.wait({"prod", "none"}, {"Ready", 1, 25s}, 1, writer));
-  ASSERT_TRUE(ended);
+  EXPECT_TRUE(world.run(waits.wait({"prod", "none"}, {"Ready", {}, 25s}, writer)));
+  EXPECT_TRUE(world.run(waits.wait(kWeb, {"Accepted", {}, 25s}, writer)));
   EXPECT_EQ(world.elapsed(), 0s);
 }
 

@@ -6,31 +6,26 @@
 #include <string_view>
 
 namespace isthmus::infra {
-namespace {
-
 using api::ConditionStatus;
 
-api::LoadBalancerStatus not_reported(const BalancerRecord& record, WallTime now) {
-  api::LoadBalancerStatus status;
+std::vector<api::Condition> conditions_at_first(const BalancerRecord& record, WallTime now) {
+  std::vector<api::Condition> conditions;
   auto say = [&](std::string_view type, ConditionStatus truth, std::string_view reason,
                  std::string_view message) {
-    status.conditions.push_back({.type = std::string(type),
-                                 .status = truth,
-                                 .reason = std::string(reason),
-                                 .message = std::string(message),
-                                 .last_transition = now,
-                                 .observed_generation = record.metadata.generation});
+    conditions.push_back({.type = std::string(type),
+                          .status = truth,
+                          .reason = std::string(reason),
+                          .message = std::string(message),
+                          .last_transition = now,
+                          .observed_generation = record.metadata.generation});
   };
+  constexpr std::string_view kPending = "the host has not taken it up yet";
   say(api::condition::accepted, ConditionStatus::is_true, "Accepted", "");
   say(api::condition::address_allocated, ConditionStatus::is_true, "Allocated", "");
-  say(api::condition::programmed, ConditionStatus::unknown, "Pending",
-      "the host has not taken it up yet");
-  say(api::condition::ready, ConditionStatus::unknown, "Pending",
-      "the host has not taken it up yet");
-  return status;
+  say(api::condition::programmed, ConditionStatus::unknown, "Pending", kPending);
+  say(api::condition::ready, ConditionStatus::unknown, "Pending", kPending);
+  return conditions;
 }
-
-}  // namespace
 
 api::LoadBalancer shown(const LedgerSnapshot& snapshot, const BalancerRecord& record,
                         WallTime now) {
@@ -41,7 +36,7 @@ api::LoadBalancer shown(const LedgerSnapshot& snapshot, const BalancerRecord& re
     balancer.status = found->status;
     balancer.metadata.revision = std::max(balancer.metadata.revision, found->revision);
   } else if (!record.is_tombstone()) {
-    balancer.status = not_reported(record, now);
+    balancer.status.conditions = conditions_at_first(record, now);
   }
   balancer.status.addresses = record.addresses;
   balancer.status.target_health.clear();

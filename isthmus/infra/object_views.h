@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "isthmus/base/clock.h"
 #include "isthmus/infra/api/load_balancer.h"
@@ -17,6 +19,9 @@ namespace isthmus::infra {
 // with the write, at `now` or a moment before) and the rest is unknown. A tombstone has no status
 // any more.
 api::LoadBalancer shown(const LedgerSnapshot& snapshot, const BalancerRecord& record, WallTime now);
+
+// Those conditions.
+std::vector<api::Condition> conditions_at_first(const BalancerRecord& record, WallTime now);
 
 // The target set with the number of load balancers that refer to it.
 api::TargetSet shown(const LedgerSnapshot& snapshot, const TargetSetRecord& record);
