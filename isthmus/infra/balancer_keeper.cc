@@ -189,44 +189,68 @@ void BalancerKeeper::settle_addresses(Plan& plan) {
     doors_.book.use(change.name, std::move(addresses));
   }
   release_abandoned(plan.work);
+  release_bare(plan.work);
 }
 
 void BalancerKeeper::release_abandoned(RulesWork& work) {
-  Names changing;
-  for (const RulesWork::Change& change : work.changes) changing.insert(change.name);
   std::erase_if(doors_.book.abandoned(), [&](const IpAddress& address) {
-    Result<> released = doors_.addresses.release(address);
-    if (!released) {
-      work.stuck.insert(address);
-      if (stuck_.insert(address).second) {
-        doors_.log.error("address not released",
-                         {{"address", to_string(address)}, {"error", released.error()}});
-      }
-      return false;
+    if (!release(address, work)) return false;
+    // Whoever is still served there has to go first, and can, now that the address is free.
+    const Names left = served_after(address, work);
+    for (const ObjectName& name : left) {
+      if (BookEntry* entry = doors_.book.find(name)) entry->rules_due = true;
     }
-    stuck_.erase(address);
-    if (!clear_of_listeners(address, changing, work)) return false;
+    if (!left.empty()) return false;
     work.unguarded.insert(address);
     return true;
   });
 }
 
-// Whether nothing is served on the address once the work is done. Whoever still is has to go first,
-// and is due now that the address is free.
-bool BalancerKeeper::clear_of_listeners(const IpAddress& address, const Names& changing,
-                                        const RulesWork& work) {
+// Somebody else uses the address that is left, but is not served there yet, since that failed.
+void BalancerKeeper::release_bare(RulesWork& work) {
+  const KernelView& kernel = doors_.rules.kernel();
+  std::set<IpAddress> left;
+  for (const RulesWork::Change& change : work.changes) left.merge(kernel.addresses_of(change.name));
+  for (const IpAddress& address : left) {
+    const bool bound = doors_.addresses.bound().contains(address);
+    if (bound && served_after(address, work).empty()) (void)release(address, work);
+  }
+}
+
+bool BalancerKeeper::release(const IpAddress& address, RulesWork& work) {
+  Result<> released = doors_.addresses.release(address);
+  if (released) {
+    stuck_.erase(address);
+    return true;
+  }
+  work.stuck.insert(address);
+  if (stuck_.insert(address).second) {
+    doors_.log.error("address not released",
+                     {{"address", to_string(address)}, {"error", released.error()}});
+  }
+  return false;
+}
+
+// Who has a listener on the address when the work is done.
+BalancerKeeper::Names BalancerKeeper::served_after(const IpAddress& address,
+                                                   const RulesWork& work) const {
+  Names served;
+  Names changing;
+  for (const RulesWork::Change& change : work.changes) {
+    changing.insert(change.name);
+    if (!change.balancer) continue;
+    const std::vector<IpAddress>& wanted = change.balancer->addresses;
+    if (std::ranges::find(wanted, address) != wanted.end()) served.insert(change.name);
+  }
   const KernelView& kernel = doors_.rules.kernel();
   const auto& listeners = kernel.held().listeners;
-  bool clear = true;
   for (auto place = listeners.lower_bound({address, drivers::Protocol::tcp, 0});
        place != listeners.end() && place->first.address == address; ++place) {
-    const std::optional<KernelNote> note = kernel.note_of(place->first);
-    if (work.restored.contains(place->first) || (note && changing.contains(note->name))) continue;
-    clear = false;
-    BookEntry* entry = note ? doors_.book.find(note->name) : nullptr;
-    if (entry != nullptr) entry->rules_due = true;
+    if (work.restored.contains(place->first)) continue;
+    std::optional<KernelNote> note = kernel.note_of(place->first);
+    if (!note || !changing.contains(note->name)) served.insert(note ? note->name : ObjectName{});
   }
-  return clear;
+  return served;
 }
 
 void BalancerKeeper::apply(Plan& plan) {

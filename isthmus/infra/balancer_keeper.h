@@ -94,7 +94,9 @@ class BalancerKeeper {
   void refuse(Plan& plan);
   void settle_addresses(Plan& plan);
   void release_abandoned(RulesWork& work);
-  bool clear_of_listeners(const IpAddress& address, const Names& changing, const RulesWork& work);
+  void release_bare(RulesWork& work);
+  bool release(const IpAddress& address, RulesWork& work);
+  Names served_after(const IpAddress& address, const RulesWork& work) const;
   void apply(Plan& plan);
   void settle(const Plan& plan);
   void settle_leaving(const ObjectName& name, BookEntry& entry, const RulesWork& work);

@@ -76,6 +76,28 @@ TEST_F(Keeping, one_that_is_put_again_while_it_leaves_goes_on) {
   EXPECT_TRUE(kernel.has(kVip));
 }
 
+TEST_F(Keeping, who_shares_an_address_and_could_never_be_served_does_not_keep_it_bound) {
+  api::LoadBalancer first = a_balancer();
+  first.spec.sharing_key = "shared";
+  process->serve(first);
+  kernel.cannot_hold.insert({kVip, drivers::Protocol::tcp, 81});
+  api::LoadBalancer second = a_balancer({"prod", "mail"});
+  second.spec.sharing_key = "shared";
+  second.spec.addresses = {kVip};
+  second.spec.listeners[0].port = 81;
+  ASSERT_TRUE(process->put(second));
+  world.advance(1s);
+  EXPECT_EQ(process->said("Programmed", {"prod", "mail"}), "False DriverRefused");
+  ASSERT_TRUE(process->remove());
+  world.advance(2min);
+  EXPECT_FALSE(kernel.has(kVip));
+  EXPECT_TRUE(process->ledger_now()->balancers.look_up(kWeb)->is_tombstone());
+  kernel.cannot_hold.clear();
+  world.advance(2min);
+  EXPECT_TRUE(kernel.has(kVip));
+  EXPECT_EQ(process->said("Ready", {"prod", "mail"}), "True Ready");
+}
+
 // Everything that happens to load balancers, one after the other.
 void live_through(Process& process) {
   auto put = [&](const api::LoadBalancer& balancer) {
@@ -96,25 +118,6 @@ void live_through(Process& process) {
   put(web);
   (void)process.remove({"prod", "mail"});
   process.world.advance(1s);
-}
-
-// The kernel holds what the store says, and nothing else.
-void expect_converged(Process& process, const FakeKernel& kernel) {
-  std::size_t addresses = 0;
-  std::size_t listeners = 0;
-  std::shared_ptr<const LedgerSnapshot> ledger = process.ledger_now();
-  for (const auto& [name, record] : ledger->balancers) {
-    EXPECT_FALSE(record->is_leaving()) << to_string(name);
-    if (record->is_tombstone()) continue;
-    addresses += record->addresses.size();
-    listeners += record->spec.listeners.size();
-    EXPECT_EQ(process.said("Ready", name), "True Ready") << process.message("Ready", name);
-    for (const IpAddress& address : record->addresses) EXPECT_TRUE(kernel.has(address));
-  }
-  EXPECT_EQ(kernel.ours(), addresses);
-  EXPECT_EQ(kernel.held.guarded.size(), addresses);
-  EXPECT_EQ(kernel.held.listeners.size(), listeners);
-  EXPECT_TRUE(process.ledger.orphans().empty());
 }
 
 TEST(balancer_keeper, killed_at_any_step_the_next_one_converges_and_nothing_was_ever_bare) {

@@ -29,6 +29,7 @@ class FakeHost final : public Host {
 
   // The step after so many is never made, nor any later one.
   void die_after(std::size_t steps) { steps_left_ = steps; }
+  void live() { steps_left_.reset(); }
   bool is_dead() const { return dead_; }
 
   // Counts a step; false: the process is gone, and nothing it does has any effect.

@@ -109,7 +109,7 @@ void HostWatch::see(const KernelDrift::Listener& listener, Sight& sight) {
   }
   count_repair("listener");
   doors_.log.warning("a listener that nobody knows goes", {{"listener", where}});
-  leftovers.restored[listener.key] = listener.expected;
+  leftovers.restored[listener.key] = {};
 }
 
 // What is bound or guarded, and nobody's: after a crash between two steps, or by others' hands.

@@ -45,7 +45,8 @@ class MortalStore final : public Store {
   }
   Task<Result<Revision>> commit(std::vector<Condition> conditions,
                                 std::vector<Write> writes) override {
-    if (is_down || !host_.step()) co_return fail(Outcome::lost, "the store is gone");
+    const bool gone = writes.empty() ? host_.is_dead() : !host_.step();
+    if (is_down || gone) co_return fail(Outcome::lost, "the store is gone");
     Result<Revision> answer = co_await store_.commit(std::move(conditions), std::move(writes));
     co_return answer;
   }
@@ -154,6 +155,25 @@ struct Process {
   Reconciler reconciler;
   std::unique_ptr<Scope> scope;
 };
+
+// The kernel holds what the store says, and nothing else.
+inline void expect_converged(Process& process, const FakeKernel& kernel) {
+  std::set<IpAddress> addresses;  // Some may be shared.
+  std::size_t listeners = 0;
+  std::shared_ptr<const LedgerSnapshot> ledger = process.ledger_now();
+  for (const auto& [name, record] : ledger->balancers) {
+    EXPECT_FALSE(record->is_leaving()) << to_string(name);
+    if (record->is_tombstone()) continue;
+    addresses.insert(record->addresses.begin(), record->addresses.end());
+    listeners += record->spec.listeners.size();
+    EXPECT_EQ(process.said("Ready", name), "True Ready") << process.message("Ready", name);
+    for (const IpAddress& address : record->addresses) EXPECT_TRUE(kernel.has(address));
+  }
+  EXPECT_EQ(kernel.ours(), addresses.size());
+  EXPECT_EQ(kernel.held.guarded, addresses);
+  EXPECT_EQ(kernel.held.listeners.size(), listeners);
+  EXPECT_TRUE(process.ledger.orphans().empty());
+}
 
 class ReconcilerTest : public ::testing::Test {
  protected:

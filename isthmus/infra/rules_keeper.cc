@@ -161,15 +161,23 @@ Result<> RulesKeeper::carry_out(const drivers::Plan& plan) {
   return done;
 }
 
-// Each by itself, so that only who causes the error has it. What takes guards away comes last.
+// Each by itself, so that only who causes the error has it. Who goes comes behind those who may
+// take its place, and keeps it where that failed; what takes guards away comes last.
 RulesKeeper::Applied RulesKeeper::apply_apart(RulesWork work, Error error) {
   const bool rest = !work.restored.empty() || !work.guarded.empty() || !work.unguarded.empty();
   if (work.changes.size() + (rest ? 1 : 0) <= 1) return all_failed(work, std::move(error));
   Applied applied;
-  for (RulesWork::Change& change : std::exchange(work.changes, {})) {
+  std::vector<RulesWork::Change> changes = std::exchange(work.changes, {});
+  std::ranges::partition(changes,
+                         [](const RulesWork::Change& one) { return one.balancer.has_value(); });
+  for (RulesWork::Change& change : changes) {
     RulesWork alone = work.without_changes();
-    alone.changes.push_back(std::move(change));
-    applied.failures.merge(apply(std::move(alone)).failures);
+    alone.changes.push_back(change);
+    Failures failures = apply(std::move(alone)).failures;
+    if (!failures.empty() && change.balancer) {
+      work.stuck.insert(change.balancer->addresses.begin(), change.balancer->addresses.end());
+    }
+    applied.failures.merge(std::move(failures));
   }
   if (rest) applied.error = apply(std::move(work)).error;
   return applied;
