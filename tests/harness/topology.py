@@ -8,6 +8,7 @@ routed: the host is the machines' gateway, so what they answer comes back throug
 flat: client, host and machines share one subnet, and the gateway is somebody else.
 
     client .10, host .2, gateway .1, machines .11, .12, … of 10.99.0.0/24 and fd99::/64
+    far 10.66.0.10 ---- 10.66.0.1 gateway
 
 Addresses for load balancers are the .192/26 (::c0/122) of the network the client is in.
 """
@@ -65,6 +66,7 @@ class Topology:
         self.host.write_settings({"ipv4/ip_forward": 1, "ipv6/conf/all/forwarding": 1})
         if flat:
             self.gateway = self._join("gateway", self.outside, front, 1)
+            self._make_far()
         else:
             self._plug(self.host, self.inside, "eth1", back, 1)
             self.client.ip(f"route add default via {front[0]}.2",
@@ -79,8 +81,8 @@ class Topology:
 
     def pool(self, **more):
         """The pool of those addresses, as the configuration writes it."""
-        return {"name": "public", "coolDown": "2s", **more,
-                "ranges": [f"{self.prefix4}.192/26", f"{self.prefix6}::c0/122"]}
+        return {"name": "public", "coolDown": "2s",
+                "ranges": [f"{self.prefix4}.192/26", f"{self.prefix6}::c0/122"], **more}
 
     def add_address(self, machine, *addresses):
         """More addresses of a machine, on which it answers too."""
@@ -95,6 +97,11 @@ class Topology:
         argv += ["--source", source] if source else []
         output = (namespace or self.client).run(*argv, seconds=60 + count * timeout)
         return [json.loads(line) for line in output.splitlines()]
+
+    def ping(self, address, seconds=2):
+        """Whether an address answers to an echo request of the client's."""
+        argv = [sys.executable, "-B", os.path.join(_HERE, "ping.py"), address, str(seconds)]
+        return self.client.run(*argv).strip() == "answered"
 
     def talk(self, address, port=PORT, *, udp=False):
         """A flow that stays: a Talk."""
@@ -132,6 +139,16 @@ class Topology:
         v4, v6 = network
         namespace.ip(f"link set {interface} up", f"address add {v4}.{number}/24 dev {interface}",
                      f"address add {v6}::{number}/64 dev {interface} nodad")
+
+    def _make_far(self):
+        """A client behind the gateway."""
+        self.far = self.world.namespace("far")
+        self.world.link(self.gateway, "behind", self.far, "eth0")
+        self.gateway.write_settings({"ipv4/ip_forward": 1})
+        self.gateway.ip("link set behind up", "address add 10.66.0.1/24 dev behind")
+        self.far.ip("link set eth0 up", "address add 10.66.0.10/24 dev eth0",
+                    "route add default via 10.66.0.1")
+        self.host.ip(f"route add default via {self.prefix4}.1")
 
     def _make_machine(self, number, network):
         name = f"machine{number}"

@@ -1,0 +1,232 @@
+"""The life of a load balancer through the API, and what its addresses do meanwhile."""
+
+import threading
+
+import pytest
+
+from conftest import condition
+from harness.wait import never_during, until
+from specs import inline, names
+
+
+@pytest.fixture
+def net(make_net):
+    return make_net()
+
+
+@pytest.fixture
+def backend(net, make_backend):
+    return make_backend(net)
+
+
+def problem(answer, status, kind):
+    assert answer.status == status, answer.text
+    said = answer.json()
+    assert said["type"] == "https://isthmus.dev/problems/" + kind, said
+    return said
+
+
+def test_created_changed_deleted(net, backend):
+    created = backend.put("web", inline(net), status=201)
+    assert created["metadata"]["generation"] == 1
+    address = backend.ready("web")["status"]["addresses"][0]
+    assert net.bound() == {address}
+
+    changed = backend.put("web", inline(net, port=81), status=200)
+    assert changed["metadata"]["generation"] == 2
+    backend.ready("web", 2)
+    names(net.ask(address, 81))
+    assert "error" in net.ask(address, 80, timeout=1)[0]
+
+    assert backend.delete("web").status == 202
+    until(lambda: backend.is_gone("web"))
+    assert net.bound() == set()
+    assert "error" in net.ask(address, 81, timeout=1)[0]
+
+
+def test_an_equal_spec_changes_nothing(net, backend):
+    backend.serve("web", inline(net))
+    before = backend.get("web")
+    spec = inline(net)
+    spec |= {"affinity": "None"}
+    spec["listeners"][0]["name"] = "tcp-80"
+
+    again = backend.put("web", spec, status=200)
+
+    assert again["metadata"]["generation"] == 1
+    assert again["metadata"]["revision"] == before["metadata"]["revision"]
+
+
+def test_one_put_of_a_target_set_changes_every_load_balancer_that_uses_it(net, backend):
+    def targets(machines):
+        return [{"name": m.name, "addresses": [m.v4, m.v6]} for m in machines]
+    backend.put_set("nodes", targets(net.machines[:1]))
+    spec = inline(net)
+    spec["targetGroups"] = [{"name": "web", "targetSet": "nodes", "port": net.PORT}]
+    one = backend.serve("one", spec)["status"]["addresses"][0]
+    two = backend.serve("two", {**spec, "families": ["IPv6"]})["status"]["addresses"][0]
+    assert set(names(net.ask(one, 80, count=5)) + names(net.ask(two, 80, count=5))) == {"machine1"}
+
+    backend.put_set("nodes", targets(net.machines[1:2]))
+
+    for address in (one, two):
+        until(lambda a=address: set(names(net.ask(a, 80, count=10))) == {"machine2"})
+    assert backend.get("one")["metadata"]["generation"] == 1
+    answer = backend.client.request("DELETE", backend.path("targetsets", "nodes"))
+    assert "one" in problem(answer, 409, "target-set-in-use")["detail"]
+
+
+def test_a_dry_run_says_what_would_be_and_stores_nothing(net, backend):
+    said = backend.put("web", inline(net), query={"dryRun": "true"}, status=200)
+    assert net.vip() in str(said)
+    assert backend.is_gone("web")
+
+    backend.serve("web", inline(net))
+    said = backend.put("web", inline(net, port=81), query={"dryRun": "true"})
+    changes = {change["pointer"] for change in said["changes"]}
+    assert "/spec/listeners/0/port" in changes, said
+    assert backend.get("web")["metadata"]["generation"] == 1
+    answer = backend.client.request("DELETE", backend.path("loadbalancers", "web"),
+                                    query={"dryRun": "true"})
+    assert answer.status == 200, answer.text
+    never_during(lambda: backend.is_gone("web"), 0.5)
+
+
+def test_preconditions_hold_off_a_writer_that_did_not_look(net, backend):
+    backend.serve("web", inline(net))
+    path = backend.path("loadbalancers", "web")
+    tag = backend.client.request("GET", path).headers["ETag"]
+
+    answer = backend.client.request("PUT", path, headers={"If-None-Match": "*"},
+                                    body={"metadata": {}, "spec": inline(net, port=81)})
+    problem(answer, 412, "revision-conflict")
+
+    backend.put("web", inline(net, port=81), headers={"If-Match": tag})
+    answer = backend.client.request("PUT", path, headers={"If-Match": tag},
+                                    body={"metadata": {}, "spec": inline(net, port=82)})
+    problem(answer, 412, "revision-conflict")
+
+
+def test_what_is_protected_is_not_deleted(net, backend):
+    backend.serve("web", inline(net), deletionProtection=True)
+
+    answer = backend.client.request("DELETE", backend.path("loadbalancers", "web"))
+
+    problem(answer, 409, "deletion-protected")
+    backend.put("web", inline(net))
+    assert backend.delete("web").status == 202
+
+
+def test_an_address_cools_down_and_is_its_last_holders_meanwhile(net, make_backend):
+    backend = make_backend(net, pool={"coolDown": "1h"})
+    first = backend.serve("web", inline(net))["status"]["addresses"]
+    backend.delete("web")
+    until(lambda: backend.is_gone("web"))
+
+    other = backend.serve("other", inline(net))["status"]["addresses"]
+    revived = backend.serve("web", inline(net))
+
+    assert other != first
+    assert revived["status"]["addresses"] == first
+    assert revived["metadata"]["generation"] > 1
+    names(net.ask(first[0], 80))
+
+
+def test_pools_say_who_holds_what(net, make_backend):
+    small = {"ranges": [net.vip(0) + "/31"], "coolDown": "1h"}
+    backend = make_backend(net, pool=small)
+    for name in ("one", "two"):
+        backend.serve(name, inline(net))
+
+    answer = backend.client.request("PUT", backend.path("loadbalancers", "three"),
+                                    body={"metadata": {}, "spec": inline(net)})
+    assert "public" in problem(answer, 409, "pool-exhausted")["detail"]
+
+    answer = backend.client.request(
+        "PUT", backend.path("loadbalancers", "three"),
+        body={"metadata": {}, "spec": inline(net, addresses=[net.vip(0)])})
+    assert "one" in problem(answer, 409, "address-in-use")["detail"]
+
+    answer = backend.client.request(
+        "PUT", backend.path("loadbalancers", "three"),
+        body={"metadata": {}, "spec": inline(net, addresses=["192.0.2.1"])})
+    assert "192.0.2.1" in problem(answer, 409, "address-not-in-pool")["detail"]
+
+
+def test_a_sharing_key_shares_an_address_by_ports(net, backend):
+    spec = inline(net, addresses=[net.vip(5)], sharingKey="front")
+    backend.serve("web", spec)
+    other = inline(net, addresses=[net.vip(5)], sharingKey="front", protocol="UDP")
+    backend.serve("dns", other)
+
+    names(net.ask(net.vip(5), 80))
+    names(net.ask(net.vip(5), 80, udp=True))
+
+    answer = backend.client.request("PUT", backend.path("loadbalancers", "third"),
+                                    body={"metadata": {}, "spec": spec})
+    problem(answer, 409, "address-in-use")
+    backend.delete("web")
+    until(lambda: backend.is_gone("web"))
+    names(net.ask(net.vip(5), 80, udp=True))
+
+
+def test_the_watch_tells_of_specs_and_statuses_and_goes_on_where_it_was_cut(net, backend):
+    path = backend.path("watch")
+    start = backend.client.request("GET", backend.path("loadbalancers")).json()
+    start = start["metadata"]["revision"]
+    status, lines = backend.client.stream(path, query={"from": start})
+    assert status == 200
+    with lines:
+        backend.serve("web", inline(net))
+
+        def has_told():
+            seen = [line["object"] for line in lines.seen if line["type"] == "changed"
+                    and line["object"]["kind"] == "LoadBalancer"]
+            assert any((condition(o, "Ready") or {}).get("status") == "True" for o in seen), seen
+        until(has_told)
+    revision = lines.seen[-1]["revision"]
+
+    backend.delete("web")
+
+    status, lines = backend.client.stream(path, query={"from": revision})
+    with lines:
+        until(lambda: any(line["type"] == "removed" and
+                          line["object"]["metadata"]["name"] == "web" for line in lines.seen))
+    errors = [backend.client.contract.schema_errors("WatchEvent", line) for line in lines.seen]
+    assert not any(errors), errors
+
+
+def test_a_waiting_reader_is_answered_when_it_is_ready(net, backend):
+    backend.put("web", inline(net))
+    answers = []
+    reader = threading.Thread(
+        target=lambda: answers.append(backend.client.request(
+            "GET", backend.path("loadbalancers", "web"),
+            query={"waitFor": "Ready", "generation": 2, "timeout": "20s"})))
+    reader.start()
+
+    backend.put("web", inline(net, port=81))
+
+    reader.join(15)
+    (answer,) = answers
+    assert condition(answer.json(), "Ready")["observedGeneration"] == 2
+
+
+def test_pools_are_changed_while_it_runs(net, make_backend):
+    backend = make_backend(net)
+    backend.serve("web", inline(net))
+    config = backend.infra.read_config()
+
+    config["pools"][0]["ranges"] = ["10.77.0.128/28"]
+    backend.infra.write_config(config)
+    until(lambda: "still held: 10.77.0.192 (local/web)" in backend.infra.process.output())
+    names(net.ask(backend.get("web")["status"]["addresses"][0], 80))
+
+    config["pools"][0]["ranges"] = ["10.77.0.192/26", "10.77.0.128/28"]
+    backend.infra.write_config(config)
+
+    def has_grown():
+        pool = backend.client.request("GET", "/v1/pools/public").json()
+        assert "10.77.0.128/28" in pool["spec"]["ranges"], pool
+    until(has_grown)
+    backend.serve("new", inline(net, addresses=["10.77.0.130"]))
