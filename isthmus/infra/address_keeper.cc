@@ -12,8 +12,9 @@
 namespace isthmus::infra {
 namespace {
 
-// Whoever has the address may keep it for long, and each try bothers the whole link.
-constexpr Duration kConflictPause = std::chrono::minutes(1);
+// Whoever has the address may keep it for long, and each try bothers the whole link; whoever took
+// it away from there waits to see that it helped.
+constexpr Duration kConflictPause = std::chrono::seconds(15);
 constexpr BackoffPolicy kFailurePolicy{
     .start = std::chrono::seconds(1), .cap = std::chrono::minutes(1), .jitter = Jitter::half};
 
@@ -47,7 +48,7 @@ Result<std::vector<IpAddress>> AddressKeeper::look() {
   bound_ = std::move(ours);
   for (auto& [address, waiting] : waiting_) {
     const bool was_theirs = waiting.trouble && waiting.trouble->reason == reason::address_foreign;
-    if (was_theirs && others(address) == nullptr) waiting.again_at = doors_.clock.now();
+    if (was_theirs && theirs(address) == nullptr) waiting.again_at = doors_.clock.now();
   }
   return lost;
 }
@@ -82,12 +83,12 @@ std::optional<Trouble> AddressKeeper::hold_on(const IpAddress& address,
   Waiting& waiting = waiting_[address];
   if (waiting.interface != interface)
     waiting = {.interface = interface, .answer = {}, .trouble = {}};
-  if (const drivers::InterfaceAddress* theirs = others(address)) {
+  if (const drivers::InterfaceAddress* other = theirs(address)) {
     return postpone(waiting, kConflictPause,
                     {reason::address_foreign,
                      fmt::format("{} has {} and not from us; take it away there, or use another "
                                  "address",
-                                 theirs->interface, to_string(address))});
+                                 other->interface, to_string(address))});
   }
   if (found != bound_.end()) return move(where);
   if (lost_.contains(address)) return bind(where, waiting);
@@ -135,7 +136,7 @@ std::optional<Trouble> AddressKeeper::take_answer(const drivers::BoundAddress& a
       {reason::address_conflict,
        fmt::format(
            "{} on {} is {} by the machine {}; find it and take the address away from it, or "
-           "take it out of the pool; it is tried again every minute",
+           "take it out of the pool; it is tried again every 15s",
            to_string(address.address), address.interface,
            (*answer)->probing ? "wanted, at this very moment," : "answered for",
            drivers::to_string((*answer)->mac))});
@@ -180,6 +181,11 @@ void AddressKeeper::announce(const drivers::BoundAddress& address) {
   (void)doors_.announcements.hold(address);
 }
 
+void AddressKeeper::retry(const IpAddress& address) {
+  auto found = waiting_.find(address);
+  if (found != waiting_.end()) found->second.again_at = doors_.clock.now();
+}
+
 Result<> AddressKeeper::release(const IpAddress& address) {
   waiting_.erase(address);
   lost_.erase(address);
@@ -218,7 +224,7 @@ std::vector<IpPrefix> AddressKeeper::links() const {
   return drivers::merged(drivers::links_of(others_));
 }
 
-const drivers::InterfaceAddress* AddressKeeper::others(const IpAddress& address) const {
+const drivers::InterfaceAddress* AddressKeeper::theirs(const IpAddress& address) const {
   auto found = std::ranges::find(others_, address, &drivers::InterfaceAddress::address);
   return found == others_.end() ? nullptr : &*found;
 }

@@ -55,6 +55,9 @@ class AddressKeeper {
   // As hold(), on whichever interface it is.
   std::optional<Trouble> hold_where_it_is(const IpAddress& address);
 
+  // The next hold() tries at once what waits for another try.
+  void retry(const IpAddress& address);
+
   // It is neither announced nor bound any more; ok also where it was not. An error of
   // AddressBook::unbind: it is still bound, and announced again by the next hold().
   Result<> release(const IpAddress& address);
@@ -67,6 +70,9 @@ class AddressKeeper {
   std::set<IpAddress> take_moved();
   Signal& moved() { return moved_; }
   bool is_due() const;
+
+  // What the interfaces have besides, as the last look() saw it.
+  const std::vector<drivers::InterfaceAddress>& others() const { return others_; }
 
   // The connected prefixes of this host, disjoint, as drivers::Wish takes them.
   std::vector<IpPrefix> links() const;
@@ -93,7 +99,7 @@ class AddressKeeper {
   Trouble not_bound(const drivers::BoundAddress& address, const Error& error) const;
   void announce(const drivers::BoundAddress& address);
   bool is_due(const Waiting& waiting) const;
-  const drivers::InterfaceAddress* others(const IpAddress& address) const;
+  const drivers::InterfaceAddress* theirs(const IpAddress& address) const;
   Task<Result<>> probe(drivers::BoundAddress address);
 
   Doors doors_;

@@ -93,7 +93,10 @@ void BalancerBook::take_in(const ObjectName& name, std::shared_ptr<const Balance
   }
   const bool same =
       entry.record != nullptr && entry.record->metadata.generation == record->metadata.generation;
-  if (!same) entry.seen_at = now;
+  if (!same) {
+    entry.seen_at = now;
+    entry.is_new = true;
+  }
   entry.record = std::move(record);
 }
 

@@ -18,6 +18,7 @@ namespace isthmus::infra {
 struct BookEntry {
   std::shared_ptr<const BalancerRecord> record;  // nullptr: no store knows it (an orphan).
   Moment seen_at{};                              // When this generation of it was first seen.
+  bool is_new = true;                            // This generation of it was not looked at yet.
   bool told_to_leave = false;                    // Its deletion was requested while we looked on.
   bool held_at_start = false;  // The kernel holds it from before our time, as it was then.
   bool rules_due = true;       // False: only addresses or the status have to be looked at.

@@ -325,7 +325,10 @@ void BalancerKeeper::hold_addresses(const ObjectName& name, BookEntry& entry) {
     }
     return;
   }
+  // Who writes it again has perhaps removed what was in its way.
+  const bool at_once = std::exchange(entry.is_new, false);
   for (const ResolvedAddress& placed : entry.placed) {
+    if (at_once) doors_.addresses.retry(placed.address);
     if (!entry.addresses.contains(placed.address) || !guarded.contains(placed.address)) continue;
     std::optional<Trouble> trouble = doors_.addresses.hold(placed.address, placed.interface);
     if (trouble && !entry.address_trouble) entry.address_trouble = std::move(trouble);

@@ -112,6 +112,7 @@ TargetFacts facts_of(const Resolution& resolution, const Serving& serving) {
   TargetFacts facts;
   facts.targets = static_cast<std::uint32_t>(health.size());
   for (const auto& [endpoint, found] : health) {
+    facts.unchecked += found == api::Health::unchecked;
     facts.healthy += found == api::Health::healthy;
     facts.unhealthy += found == api::Health::unhealthy;
     facts.unknown += found == api::Health::unknown;
@@ -133,7 +134,7 @@ api::LoadBalancerStatus status_of(const BalancerRecord& record, const Findings& 
   status.applied_generation = findings.applied_generation;
   status.conditions = before.conditions;
   status.targets = findings.targets.targets;
-  status.targets_healthy = findings.targets.healthy;
+  status.targets_healthy = findings.targets.healthy + findings.targets.unchecked;
   status.targets_serving = findings.targets.serving;
   status.repairs = findings.repairs.count;
   status.last_repair = findings.repairs.last;

@@ -58,6 +58,7 @@ Trouble trouble_of(const Error& error);
 // What is told of the targets, counted; each counts once, however many groups it is in.
 struct TargetFacts {
   std::uint32_t targets = 0;
+  std::uint32_t unchecked = 0;  // Without a health check, and so taken as healthy.
   std::uint32_t healthy = 0;
   std::uint32_t unhealthy = 0;
   std::uint32_t unknown = 0;

@@ -77,8 +77,9 @@ TEST(balancer_status, health_is_unknown_until_everybody_was_judged) {
   findings.targets.unknown = 0;
   findings.targets.unhealthy = 2;
   EXPECT_EQ(said(findings, "TargetsHealthy"), "False SomeUnhealthy");
-  findings.targets = {.targets = 3, .serving = 3, .missing_sets = {}};
+  findings.targets = {.targets = 3, .unchecked = 3, .serving = 3, .missing_sets = {}};
   EXPECT_EQ(said(findings, "TargetsHealthy"), "Unknown Unchecked");
+  EXPECT_EQ(status_of(a_record(), findings, {}, kNow).targets_healthy, 3);
   findings.targets = {};
   EXPECT_EQ(said(findings, "TargetsHealthy"), "False NoTargets");
   findings.targets.missing_sets = {"nodes"};

@@ -6,6 +6,7 @@
 #include "isthmus/base/scope.h"
 #include "isthmus/base/signal.h"
 #include "isthmus/infra/balancer_keeper.h"
+#include "isthmus/infra/unusable_addresses.h"
 
 namespace isthmus::infra {
 namespace {
@@ -116,6 +117,7 @@ Task<Result<>> Reconciler::Impl::start() {
   for (const auto& [name, keys] : rules_.kernel().all()) {
     generations[name] = rules_.kernel().generation_of(name);
   }
+  parts_.ledger.set_unusable(unusable_on(addresses_.others()));
   told_orphans_ = keeper_.orphans();
   for (const auto& [name, orphan] : told_orphans_) {
     parts_.log.warning(
@@ -193,7 +195,10 @@ Task<Result<>> Reconciler::Impl::pass() {
 // Everybody who is due, besides those the ledger named.
 void Reconciler::Impl::collect(Names& names) {
   if (std::exchange(rules_look_due_, false)) names.merge(keeper_.look_at_rules());
-  if (std::exchange(addresses_look_due_, false)) names.merge(keeper_.look_at_addresses());
+  if (std::exchange(addresses_look_due_, false)) {
+    names.merge(keeper_.look_at_addresses());
+    parts_.ledger.set_unusable(unusable_on(addresses_.others()));
+  }
   for (const std::string& user : parts_.health.take_changed()) {
     const ObjectName name = name_of_user(user);
     BookEntry* entry = book_.find(name);

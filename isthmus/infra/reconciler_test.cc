@@ -129,19 +129,39 @@ TEST_F(Reconciling, an_address_that_another_machine_has_is_not_bound_until_it_le
   EXPECT_NE(process->message("Programmed").find("02:00:00:00:00:09"), std::string::npos);
   EXPECT_FALSE(kernel.has(kVip));
   const std::size_t asked = kernel.asked.size();
-  world.advance(10s);
+  world.advance(5s);
   EXPECT_EQ(kernel.asked.size(), asked);  // The link is not bothered all the time.
   kernel.neighbours.clear();
-  world.advance(2min);
+  world.advance(15s);
   EXPECT_TRUE(kernel.has(kVip));
   EXPECT_EQ(process->said("Ready"), "True Ready");
 }
 
-TEST_F(Reconciling, an_address_of_this_host_that_is_not_ours_is_left_alone) {
-  kernel.addresses.push_back({kVip, 32, "eth1", false});
+TEST_F(Reconciling, who_writes_it_again_has_the_address_asked_for_at_once) {
+  kernel.neighbours[kVip] = {2, 0, 0, 0, 0, 9};
+  process->serve();
+  EXPECT_EQ(process->said("Programmed"), "False AddressConflict");
+  kernel.neighbours.clear();
+  api::LoadBalancer again = a_balancer();
+  again.metadata.labels = {{"again", "yes"}};
+  process->serve(again);
+  EXPECT_EQ(process->said("Ready"), "True Ready");
+}
+
+TEST_F(Reconciling, what_the_host_has_for_itself_is_given_to_nobody) {
+  kernel.addresses.push_back({kVip, 24, "eth1", false});
   kernel.changes.addresses = true;
   world.advance(1s);
   process->serve();
+  EXPECT_EQ(process->status().addresses, std::vector{ip("10.0.0.101")});
+}
+
+TEST_F(Reconciling, an_address_of_this_host_that_is_not_ours_is_left_alone) {
+  ASSERT_TRUE(process->put(a_balancer()));
+  world.settle();
+  kernel.addresses.push_back({kVip, 32, "eth1", false});
+  kernel.changes.addresses = true;
+  world.advance(1s);
   EXPECT_EQ(process->said("Programmed"), "False AddressForeign");
   EXPECT_EQ(kernel.ours(), 0);
   std::erase_if(kernel.addresses, [](const auto& one) { return one.address == kVip; });
