@@ -22,6 +22,7 @@ namespace isthmus::infra {
 namespace {
 
 constexpr int kRuns = 10'000;
+constexpr int kStepsMax = 50;  // What is wrong shows in far fewer.
 
 struct Step {
   enum Kind { put, leave, finalize, pass_time, forget, restart, lose };
@@ -231,6 +232,7 @@ class Life {
 TEST(allocator_property, no_address_is_held_twice_or_changes_by_itself_or_goes_without_cooling) {
   rc::detail::TestParams params = rc::detail::configuration().testParams;
   params.maxSuccess = kRuns;
+  params.maxSize = kStepsMax;
   auto result = rc::detail::checkTestable(
       [] {
         Life life;
