@@ -11,8 +11,9 @@
 
 namespace isthmus::infra {
 
-// What was written. Whoever carries it out logs owner, name and generation as well, by which its
-// lines and the request's id, which stands only here, are joined.
+// What was written; a machine, whose uid is in the path, or an object of an owner. Whoever carries
+// it out logs owner, name and generation as well, by which its lines and the request's id, which
+// stands only here, are joined.
 struct Written {
   std::string_view kind;  // "LoadBalancer"
   std::uint64_t generation_before = 0;

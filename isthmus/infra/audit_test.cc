@@ -22,5 +22,18 @@ TEST(audit, a_line_says_who_did_what_to_which_object) {
             std::string::npos);
 }
 
+TEST(audit, a_machine_is_called_by_its_uid) {
+  MemoryLogger log;
+  Metrics metrics;
+  Exchange exchange{.id = "abc-1",
+                    .request = {.method = "DELETE", .target = "/", .headers = {}, .body = {}},
+                    .target = {},
+                    .route = find_route("DELETE", "/v1/instances/m1").value(),
+                    .caller = {Caller::Role::admin, "admin", ""}};
+  audit(exchange, {"Instance", 0, 2, 42}, log, metrics);
+  EXPECT_TRUE(
+      log.mentions("verb=\"DELETE\" kind=\"Instance\" uid=\"m1\" generation=2 revision=42"));
+}
+
 }  // namespace
 }  // namespace isthmus::infra

@@ -56,7 +56,7 @@ net::Response unauthenticated(const Caller& caller, std::string_view path, std::
 
 HttpApi::HttpApi(Parts parts)
     : parts_(std::move(parts)),
-      instance_api_(parts_.instances, parts_.log),
+      instance_api_(parts_.instances, parts_.log, parts_.metrics),
       watch_stream_(parts_.store, parts_.metrics),
       on_collect_(parts_.metrics, [this] { refresh_gauges(); }) {
   if (parts_.ledger == nullptr) return;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "isthmus/infra/audit.h"
 #include "isthmus/infra/instance_requests.h"
 #include "isthmus/infra/object_requests.h"
 #include "isthmus/infra/responses.h"
@@ -83,12 +84,7 @@ net::Response InstanceApi::written(const Exchange& exchange, const InstancePlan&
   if (plan.problem) return refused(exchange, *plan.problem);
   const api::Instance& instance = plan.record.instance;
   if (plan.write) {
-    log_.info("instance written", {{"operation", to_string(exchange.route.operation)},
-                                   {"uid", instance.uid},
-                                   {"state", to_string(instance.state)},
-                                   {"by", exchange.caller.name},
-                                   {"revision", instance.revision},
-                                   {"requestID", exchange.id}});
+    audit(exchange, {"Instance", 0, instance.generation, instance.revision}, log_, metrics_);
   }
   net::Response response = json_response(plan.created ? 201 : 200, encode(instance));
   response.headers.add("ETag", entity_tag(instance.revision));

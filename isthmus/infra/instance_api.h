@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isthmus/base/log.h"
+#include "isthmus/base/metrics.h"
 #include "isthmus/base/task.h"
 #include "isthmus/infra/exchange.h"
 #include "isthmus/infra/instances.h"
@@ -9,10 +10,11 @@
 
 namespace isthmus::infra {
 
-// The machines and the logger outlive it; an exchange outlives its answer.
+// The machines, the logger and the metrics outlive it; an exchange outlives its answer.
 class InstanceApi {
  public:
-  InstanceApi(Instances& instances, Logger& log) : instances_(instances), log_(log) {}
+  InstanceApi(Instances& instances, Logger& log, Metrics& metrics)
+      : instances_(instances), log_(log), metrics_(metrics) {}
 
   Task<net::Response> list(const Exchange& exchange);
   Task<net::Response> get(const Exchange& exchange);
@@ -24,6 +26,7 @@ class InstanceApi {
 
   Instances& instances_;
   Logger& log_;
+  Metrics& metrics_;
 };
 
 }  // namespace isthmus::infra
