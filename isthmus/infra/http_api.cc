@@ -221,24 +221,30 @@ Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
   Result<Instances::Snapshot> snapshot = co_await parts_.instances.latest();
   std::optional<std::string> unwritten = parts_.instances.write_trouble();
   if (!unwritten && parts_.ledger != nullptr) unwritten = parts_.ledger->write_trouble();
-  std::string text = snapshot ? "[+] store\n" : "[-] store: does not answer\n";
-  if (snapshot && unwritten) {
-    text = "[!] store: answers, but the last write failed";
-    if (exchange.is_local) text += ": " + *unwritten;
-    text += "\n";
-  }
-  const InventoryFile* inventory = parts_.inventory;
-  if (inventory != nullptr && !inventory->trouble()) text += "[+] inventory\n";
-  if (inventory != nullptr && inventory->trouble()) {
-    text += "[!] inventory: the file was not loaded, the last good one is served";
-    // The words of the file are for who is on this machine; anybody may ask whether we are ready.
-    if (exchange.is_local) text += ": " + *inventory->trouble();
-    text += "\n";
+  // The words of a trouble are for who is on this machine; anybody may ask whether we are ready.
+  auto line = [&exchange](std::string_view part, const std::optional<std::string>& trouble,
+                          std::string_view meaning) {
+    if (!trouble) return fmt::format("[+] {}\n", part);
+    return fmt::format("[!] {}: {}{}\n", part, meaning, exchange.is_local ? ": " + *trouble : "");
+  };
+  constexpr std::string_view kStays = "the file was not loaded, the last good one is served";
+  std::string text = "[-] store: does not answer\n";
+  if (snapshot) text = line("store", unwritten, "answers, but the last write failed");
+  if (parts_.inventory != nullptr) text += line("inventory", parts_.inventory->trouble(), kStays);
+  if (parts_.config_trouble) {
+    if (auto trouble = parts_.config_trouble()) text += line("configuration", trouble, kStays);
   }
   for (const std::string& holder : parts_.access.in_trouble()) {
     text += "[!] tokens of " + holder + ": the file cannot be used, its last good tokens stay\n";
   }
-  co_return text_response(snapshot ? 200 : 503, std::move(text));
+  bool ready = snapshot.has_value();
+  if (parts_.host_is_ready) {
+    const bool host_is_ready = parts_.host_is_ready();
+    text +=
+        host_is_ready ? "[+] host\n" : "[-] host: is still being brought to what it should be\n";
+    ready = ready && host_is_ready;
+  }
+  co_return text_response(ready ? 200 : 503, std::move(text));
 }
 
 Task<Result<>> HttpApi::watch_instances(Exchange exchange, net::ResponseWriter& writer) {

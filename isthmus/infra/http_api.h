@@ -4,6 +4,7 @@
 // the log of what it changed carry. Who may do what is decided here, before anything is read.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -40,7 +41,11 @@ class HttpApi final : public net::HttpHandler {
     Ledger* ledger = nullptr;
     const BalancerView* view = nullptr;
     std::string driver = {};
-    const Clock* clock = nullptr;  // Needed with a ledger.
+    const Clock* clock = nullptr;              // Needed with a ledger.
+    std::function<bool()> host_is_ready = {};  // Whether all of it has been tried once.
+
+    // Why the configuration file was not loaded when it last changed; nothing while it is.
+    std::function<std::optional<std::string>()> config_trouble = {};
   };
   explicit HttpApi(Parts parts);
 

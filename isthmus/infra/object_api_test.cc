@@ -33,6 +33,37 @@ TEST_F(object_api, a_server_with_a_host_says_what_it_offers) {
   EXPECT_TRUE(info.has(api::capability::target_sets));
 }
 
+TEST_F(object_api, readiness_waits_for_the_host_and_shows_a_configuration_that_was_not_loaded) {
+  bool host_is_ready = false;
+  std::optional<std::string> trouble = "infra.yaml: line 3: what is this?";
+  HttpApi with_host{{.store = *store,
+                     .instances = instances,
+                     .access = owners,
+                     .inventory = nullptr,
+                     .random = random,
+                     .metrics = metrics,
+                     .log = log,
+                     .version = "",
+                     .ledger = &ledger,
+                     .clock = &world.loop,
+                     .host_is_ready = [&] { return host_is_ready; },
+                     .config_trouble = [&] { return trouble; }}};
+  auto readyz = [&] {
+    RecordingWriter writer;
+    EXPECT_TRUE(world.run(with_host.serve({"GET", "/readyz", {}, ""}, peer, writer)));
+    return writer.response;
+  };
+  EXPECT_EQ(readyz().status, 503);
+  EXPECT_NE(readyz().body.find("[-] host"), std::string::npos);
+  EXPECT_NE(readyz().body.find("[!] configuration"), std::string::npos);
+  EXPECT_NE(readyz().body.find("line 3"), std::string::npos);
+  host_is_ready = true;
+  trouble.reset();
+  peer.is_local = false;
+  EXPECT_EQ(readyz().status, 200);
+  EXPECT_EQ(readyz().body, "[+] store\n[+] host\n");
+}
+
 TEST_F(object_api, an_owner_reaches_its_own_only_and_an_admin_all) {
   EXPECT_EQ(suffix(ask("PUT", path("web"), body(), {}, "test-token")), problem::not_owner);
   EXPECT_EQ(suffix(ask("GET", "/v1/owners/prod/watch?from=0", "", {}, "test-token")),

@@ -116,7 +116,11 @@ HttpApi::Parts OpenServer::api_parts(const Config& config, std::string version) 
                        .metrics = doors_.metrics,
                        .log = doors_.log,
                        .version = std::move(version)};
+  parts.config_trouble = [this] {
+    return config_file_ ? config_file_->trouble() : std::optional<std::string>{};
+  };
   if (balancing_ == nullptr) return parts;
+  parts.host_is_ready = [this] { return balancing_->is_ready(); };
   parts.ledger = &balancing_->ledger();
   parts.view = &balancing_->view();
   parts.driver = config.host->driver == HostConfig::Driver::nft ? "nft" : "announce";
