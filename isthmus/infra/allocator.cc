@@ -278,12 +278,10 @@ AddressRecord let_go(const LedgerSnapshot& snapshot, AddressRecord record, const
   std::erase(record.holders, name.name);
   ++record.epoch;
   if (!record.holders.empty()) return record;
-  const PoolRecord* pool = snapshot.pool(record.pool);
-  const Duration cool_down = pool != nullptr ? pool->pool.cool_down : api::Pool{}.cool_down;
   record.owner = name.owner;
   record.last_holder = name.name;
   record.sharing_key.clear();
-  record.free_at = circumstances.now + cool_down;
+  record.free_at = circumstances.now + snapshot.cool_down(record.pool);
   return record;
 }
 
@@ -397,7 +395,7 @@ api::AllocatedAddress shown(const AddressRecord& record, WallTime now) {
                                 .epoch = record.epoch,
                                 .free_at = record.is_cooling(now) ? record.free_at : std::nullopt,
                                 .revision = record.revision};
-  if (record.holders.empty()) address.holders = {record.last_holder};
+  if (!record.last_holder.empty()) address.holders = {record.last_holder};
   return address;
 }
 

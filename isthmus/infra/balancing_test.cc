@@ -52,7 +52,7 @@ TEST_F(BalancingTest, what_is_put_is_held_by_the_host_and_what_is_deleted_is_for
   EXPECT_EQ(balancing.view().target_health(kWeb).size(), 2u);
 
   ASSERT_TRUE(world.run(balancing.ledger().remove(kWeb, {}, false)));
-  world.advance(public_pool().cool_down + kForgetPeriod + 1s);
+  world.advance(public_pool().cool_down + 3 * kForgetPeriod + 1s);
   EXPECT_FALSE(kernel.has(kVip));
   EXPECT_EQ(world.run(balancing.ledger().latest()).value()->address(kVip), nullptr);
   scope.cancel();

@@ -183,6 +183,11 @@ const StatusRecord* LedgerSnapshot::status(const ObjectName& name) const {
   return statuses.look_up(name);
 }
 
+Duration LedgerSnapshot::cool_down(std::string_view name) const {
+  const PoolRecord* record = pool(name);
+  return record == nullptr ? api::Pool{}.cool_down : record->pool.cool_down;
+}
+
 std::vector<ObjectName> LedgerSnapshot::users_of(const ObjectName& target_set) const {
   std::vector<ObjectName> users;
   // Names begin with their owner, and only load balancers of the same owner may refer to a set.

@@ -126,6 +126,9 @@ struct LedgerSnapshot {
   const AddressRecord* address(const IpAddress& address) const;
   const StatusRecord* status(const ObjectName& name) const;
 
+  // How long an address of the pool cools down, also where the pool is gone.
+  Duration cool_down(std::string_view pool) const;
+
   // The load balancers that refer to the set and are not tombstones, by name.
   std::vector<ObjectName> users_of(const ObjectName& target_set) const;
 };

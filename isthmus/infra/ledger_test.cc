@@ -298,6 +298,9 @@ TEST_F(ledger, what_has_lost_its_meaning_is_forgotten) {
   }
   world.advance(5min);
   ASSERT_TRUE(world.run(ours.forget()));
+  EXPECT_EQ(latest()->addresses.size(), kForgottenPerCommit + 1);
+  world.advance(kFreeAge);
+  ASSERT_TRUE(world.run(ours.forget()));
   EXPECT_TRUE(latest()->addresses.empty());
   EXPECT_FALSE(latest()->balancers.empty());
   world.advance(kTombstoneAge);

@@ -95,6 +95,26 @@ void find_held(const LedgerSnapshot& snapshot,
   }
 }
 
+// What becomes of an address that nobody holds; nothing while it goes on cooling down.
+std::optional<Write> cool_down(const LedgerSnapshot& snapshot, const AddressRecord& record,
+                               WallTime now) {
+  AddressRecord next = record;
+  const WallTime latest = now + snapshot.cool_down(record.pool);
+  if (record.free_at > latest) {
+    next.free_at = latest;
+  } else if (record.is_cooling(now)) {
+    return std::nullopt;
+  } else if (!record.last_holder.empty()) {
+    next.last_holder.clear();
+    next.free_at = now;
+  } else if (record.free_at && now < *record.free_at + kFreeAge) {
+    return std::nullopt;
+  } else {
+    return Write{address_key(record.address), std::nullopt};
+  }
+  return Write{address_key(record.address), encode(next)};
+}
+
 }  // namespace
 
 std::vector<Write> plan_finalize(const LedgerSnapshot& snapshot, std::span<const ObjectName> names,
@@ -113,6 +133,7 @@ std::vector<Write> plan_finalize(const LedgerSnapshot& snapshot, std::span<const
     BalancerRecord tombstone = *standing;
     tombstone.deleted_at = circumstances.now;
     tombstone.addresses.clear();
+    for (api::TargetGroup& group : tombstone.spec.target_groups) group.targets = {};
     writes[key_of(kBalancerPrefix, name)] = encode(tombstone);
     after.balancers[name] = std::make_shared<const BalancerRecord>(std::move(tombstone));
     if (after.status(name) != nullptr) writes[key_of(kStatusPrefix, name)] = std::nullopt;
@@ -125,8 +146,8 @@ std::vector<Write> plan_finalize(const LedgerSnapshot& snapshot, std::span<const
 std::vector<Write> plan_forget(const LedgerSnapshot& snapshot, WallTime now) {
   std::vector<Write> writes;
   for (const auto& [address, record] : snapshot.addresses) {
-    if (!record->holders.empty() || record->is_cooling(now)) continue;
-    writes.push_back({address_key(address), std::nullopt});
+    if (!record->holders.empty()) continue;
+    if (auto write = cool_down(snapshot, *record, now)) writes.push_back(std::move(*write));
   }
   std::vector<Tombstone> tombstones = tombstones_of(snapshot);
   const std::size_t too_many = tombstones.size() - std::min(tombstones.size(), kTombstonesMax);

@@ -16,16 +16,22 @@ namespace isthmus::infra {
 // the store, which is shorter; this is for people who look.
 inline constexpr Duration kTombstoneAge = std::chrono::hours(24);
 
-// Older ones go before their time: at 4 KB each these are 40 MB.
+// Older ones go before their time: without their targets they have 2 KB, so these are 20 MB.
 inline constexpr std::size_t kTombstonesMax = 10'000;
 
-// Those of the names that are leaving become tombstones, their addresses are released and their
-// statuses go. Each key is written once.
+// How long the record of an address stays after it said that the address is free, so that whoever
+// watches is told.
+inline constexpr Duration kFreeAge = std::chrono::minutes(1);
+
+// Those of the names that are leaving become tombstones, which keep no targets, their addresses are
+// released and their statuses go. Each key is written once.
 std::vector<Write> plan_finalize(const LedgerSnapshot& snapshot, std::span<const ObjectName> names,
                                  const Circumstances& circumstances);
 
-// Deletions of what has lost its meaning: addresses that have cooled down, tombstones that are too
-// old or too many, statuses without a load balancer.
+// What has lost its meaning. Deleted are tombstones that are too old or too many, statuses without
+// a load balancer, and addresses that have cooled down; these have nobody who may have them back
+// for a while before. An address that would cool down for longer than its pool says, because the
+// clock went back or the pool was changed, cools down for so long from now on.
 std::vector<Write> plan_forget(const LedgerSnapshot& snapshot, WallTime now);
 
 // The records to write so that the pools are as said. Mistakes, with which nothing of the answer

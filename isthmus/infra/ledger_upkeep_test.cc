@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "isthmus/infra/balancer_codec.h"
 #include "isthmus/infra/ledger_testing.h"
 
 namespace isthmus::infra {
@@ -23,12 +24,18 @@ class ledger_upkeep : public testing::Test {
   std::vector<Write> finalize(const std::vector<ObjectName>& names) {
     return plan_finalize(ledger.snapshot, names, ledger.circumstances());
   }
+  // The keys that are deleted; addresses that are written are so in the snapshot then.
   std::vector<std::string> forgotten() {
     std::vector<std::string> keys;
+    std::vector<AddressRecord> written;
     for (const Write& write : plan_forget(ledger.snapshot, ledger.now)) {
-      EXPECT_FALSE(write.value) << write.key;
-      keys.push_back(write.key);
+      if (write.value) {
+        written.push_back(decode_address_record(*write.value, 1).value());
+      } else {
+        keys.push_back(write.key);
+      }
     }
+    ledger.commit(written);
     return keys;
   }
   void add_status(const ObjectName& name) {
@@ -82,14 +89,45 @@ TEST_F(ledger_upkeep, two_that_share_an_address_may_leave_as_one) {
   EXPECT_TRUE(decode_address_record(*address->value, 1).value().holders.empty());
 }
 
-TEST_F(ledger_upkeep, an_address_is_forgotten_when_it_has_cooled_down) {
+TEST_F(ledger_upkeep, an_address_that_has_cooled_down_is_told_as_free_and_then_forgotten) {
   put(kWeb);
   put({"prod", "stays"});
   ledger.remove(kWeb);
+  const Revision revision = ledger.record("192.0.2.0").revision;
   ledger.now += 5min - 1s;
+  EXPECT_TRUE(forgotten().empty());
+  EXPECT_EQ(ledger.record("192.0.2.0").revision, revision);
+  ledger.now += 1s;
+  EXPECT_TRUE(forgotten().empty());
+  EXPECT_GT(ledger.record("192.0.2.0").revision, revision);
+  EXPECT_EQ(ledger.record("192.0.2.0").last_holder, "");
+  EXPECT_EQ(ledger.record("192.0.2.0").owner, "prod");
+  ledger.now += kFreeAge - 1s;
   EXPECT_TRUE(forgotten().empty());
   ledger.now += 1s;
   EXPECT_EQ(forgotten(), std::vector<std::string>{"addresses/192.0.2.0"});
+}
+
+TEST_F(ledger_upkeep, an_address_cools_down_no_longer_than_its_pool_says_when_the_clock_went_back) {
+  put(kWeb);
+  ledger.remove(kWeb);
+  ledger.now -= 24h * 3650;
+  EXPECT_TRUE(forgotten().empty());
+  EXPECT_EQ(ledger.record("192.0.2.0").free_at, ledger.now + 5min);
+  EXPECT_EQ(ledger.record("192.0.2.0").last_holder, "web");
+}
+
+TEST_F(ledger_upkeep, a_tombstone_keeps_no_targets) {
+  put(kWeb);
+  BalancerRecord large = *ledger.snapshot.balancer(kWeb);
+  large.spec.target_groups = a_balancer(kWeb).spec.target_groups;
+  ledger.snapshot.balancers[kWeb] = std::make_shared<const BalancerRecord>(std::move(large));
+  ledger.leave(kWeb);
+  const BalancerRecord tombstone =
+      decode_balancer_record(*finalize({kWeb}).back().value, 1).value();
+  EXPECT_TRUE(tombstone.is_tombstone());
+  EXPECT_EQ(tombstone.spec.target_groups.size(), 1u);
+  EXPECT_TRUE(tombstone.spec.target_groups[0].targets.empty());
 }
 
 TEST_F(ledger_upkeep, tombstones_and_lost_statuses_are_forgotten) {

@@ -116,6 +116,7 @@ TargetSetPlan plan_delete_target_set(const LedgerSnapshot& snapshot, const Objec
   TargetSetPlan plan;
   plan.record = *standing;
   plan.record.deleted_at = now;
+  plan.record.set.targets = {};  // A tombstone needs none.
   plan.record.set.metadata.deletion_requested_at = now;
   plan.generation_before = metadata.generation;
   plan.write = true;

@@ -96,6 +96,7 @@ TEST_F(target_set_plan, one_that_is_put_after_it_went_goes_on_with_its_generatio
   put(a_set(kNodes));
   TargetSetPlan gone = remove(kNodes);
   EXPECT_TRUE(gone.record.deleted_at);
+  EXPECT_TRUE(gone.record.set.targets.empty());
   EXPECT_EQ(gone.generation_before, 1u);
   EXPECT_EQ(remove(kNodes).problem->suffix(), api::problem::target_set_not_found);
   TargetSetPlan plan = put(a_set(kNodes));
