@@ -21,10 +21,20 @@ std::unexpected<Error> too_busy() {
   return fail(Outcome::busy, "the load balancers are changed all the time", kRetryAfter);
 }
 
+// What the deletion adds to a record: two times, and a generation with more digits. A PUT leaves
+// room for it, so that whatever was put can be deleted.
+constexpr std::size_t kLeavingBytes = 256;
+
+const api::Metadata& metadata_of(const BalancerPlan& plan) { return plan.record.metadata; }
+const api::Metadata& metadata_of(const TargetSetPlan& plan) { return plan.record.set.metadata; }
+
+template <class Plan>
+ObjectName name_of(const Plan& plan) {
+  return {metadata_of(plan).owner, metadata_of(plan).name};
+}
+
 std::vector<Write> writes_of(const BalancerPlan& plan) {
-  const api::Metadata& metadata = plan.record.metadata;
-  std::vector<Write> writes{
-      {key_of(kBalancerPrefix, {metadata.owner, metadata.name}), encode(plan.record)}};
+  std::vector<Write> writes{{key_of(kBalancerPrefix, name_of(plan)), encode(plan.record)}};
   for (const AddressRecord& record : plan.addresses) {
     writes.push_back({address_key(record.address), encode(record)});
   }
@@ -32,8 +42,7 @@ std::vector<Write> writes_of(const BalancerPlan& plan) {
 }
 
 std::vector<Write> writes_of(const TargetSetPlan& plan) {
-  const api::Metadata& metadata = plan.record.set.metadata;
-  return {{key_of(kTargetSetPrefix, {metadata.owner, metadata.name}), encode(plan.record)}};
+  return {{key_of(kTargetSetPrefix, name_of(plan)), encode(plan.record)}};
 }
 
 void set_revision(BalancerPlan& plan, Revision revision) {
@@ -46,22 +55,21 @@ void set_revision(TargetSetPlan& plan, Revision revision) {
 }
 
 const BalancerRecord* standing(const LedgerSnapshot& snapshot, const BalancerPlan& plan) {
-  return snapshot.balancer({plan.record.metadata.owner, plan.record.metadata.name});
+  return snapshot.balancer(name_of(plan));
 }
 
 const TargetSetRecord* standing(const LedgerSnapshot& snapshot, const TargetSetPlan& plan) {
-  const api::Metadata& metadata = plan.record.set.metadata;
-  return snapshot.target_set({metadata.owner, metadata.name});
+  return snapshot.target_set(name_of(plan));
 }
 
-std::optional<api::Problem> size_failure(const std::vector<Write>& writes) {
+std::optional<api::Problem> size_failure(const std::vector<Write>& writes, std::size_t bytes_max) {
   for (const Write& write : writes) {
-    if (!write.value || write.value->size() <= kValueBytesMax) continue;
+    if (!write.value || write.value->size() <= bytes_max) continue;
     api::Problem problem = api::make_problem(api::problem::invalid_spec,
                                              "all of it together is more than can be kept");
     problem.errors = {{"/spec", fmt::format("it takes {} KiB in the store, and {} KiB is the most; "
                                             "say fewer targets",
-                                            write.value->size() / 1024, kValueBytesMax / 1024)}};
+                                            write.value->size() / 1024, bytes_max / 1024)}};
     return problem;
   }
   return std::nullopt;
@@ -135,7 +143,8 @@ Task<Result<Plan>> Ledger::decide(std::function<Plan(const LedgerSnapshot&)> pla
     Plan plan = planner(*snapshot);
     if (plan.problem || !plan.write) co_return plan;
     std::vector<Write> writes = writes_of(plan);
-    plan.problem = size_failure(writes);
+    const bool goes = metadata_of(plan).deletion_requested_at.has_value();
+    plan.problem = size_failure(writes, kValueBytesMax - (goes ? 0 : kLeavingBytes));
     if (plan.problem) co_return plan;
     if (dry_run) {
       plan.changes = changes_of(standing(*snapshot, plan), plan.record);

@@ -160,6 +160,24 @@ TEST_F(ledger, what_is_too_large_for_the_store_is_a_wrong_spec) {
   EXPECT_EQ(latest()->target_set(kNodes), nullptr);
 }
 
+TEST_F(ledger, whatever_was_put_can_be_deleted_however_large_it_is) {
+  auto a_balancer_of = [](std::size_t key_bytes) {
+    api::LoadBalancer balancer = a_balancer(kWeb);
+    balancer.spec.sharing_key = std::string(key_bytes, 'x');
+    return balancer;
+  };
+  std::size_t fits = 0;
+  std::size_t too_much = kValueBytesMax;
+  while (fits + 1 < too_much) {
+    const std::size_t middle = (fits + too_much) / 2;
+    (put(a_balancer_of(middle), true).problem ? too_much : fits) = middle;
+  }
+  put(a_balancer_of(fits));
+  EXPECT_FALSE(remove(kWeb).problem);
+  finalize({kWeb});
+  EXPECT_EQ(latest()->balancer(kWeb), nullptr);
+}
+
 TEST_F(ledger, nothing_is_allocated_before_the_kernel_was_looked_at) {
   Ledger fresh(*store, world.loop, random, "lb1");
   Result<BalancerPlan> early = world.run(fresh.put(a_balancer(kWeb), {}, nullptr, false));
