@@ -1,6 +1,7 @@
 #include "isthmus/infra/address_keeper.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,12 +23,25 @@ std::string_view reason_of(Outcome outcome) {
   return outcome == Outcome::denied ? reason::not_permitted : reason::address_failed;
 }
 
+// What decides where an address belongs. Link-local networks are on every interface, and come and
+// go with it all the time where there are containers.
+std::vector<drivers::InterfaceAddress> networks_of(
+    const std::vector<drivers::InterfaceAddress>& all) {
+  std::vector<drivers::InterfaceAddress> networks;
+  std::ranges::copy_if(all, std::back_inserter(networks), [](const drivers::InterfaceAddress& one) {
+    const bool link_local = one.address.family == IpFamily::v6 && one.address.bytes[0] == 0xfe &&
+                            (one.address.bytes[1] & 0xc0) == 0x80;
+    return !link_local;
+  });
+  return networks;
+}
+
 }  // namespace
 
-Result<std::vector<IpAddress>> AddressKeeper::look() {
+Result<AddressKeeper::Sight> AddressKeeper::look() {
   std::vector<drivers::InterfaceAddress> present = TRY(doors_.book.observe());
   std::map<IpAddress, std::string> ours;
-  others_.clear();
+  const std::vector<drivers::InterfaceAddress> others_before = std::exchange(others_, {});
   for (drivers::InterfaceAddress& one : present) {
     if (!one.ours) {
       others_.push_back(std::move(one));
@@ -38,11 +52,12 @@ Result<std::vector<IpAddress>> AddressKeeper::look() {
     auto known = bound_.find(one.address);
     if (known != bound_.end() && known->second == one.interface) interface = one.interface;
   }
-  std::vector<IpAddress> lost;
+  Sight sight;
+  sight.networks_changed = networks_of(others_before) != networks_of(others_);
   for (const auto& [address, interface] : bound_) {
     auto found = ours.find(address);
     if (found != ours.end() && found->second == interface) continue;
-    lost.push_back(address);
+    sight.lost.push_back(address);
     if (found == ours.end()) lost_.insert(address);
   }
   bound_ = std::move(ours);
@@ -50,7 +65,7 @@ Result<std::vector<IpAddress>> AddressKeeper::look() {
     const bool was_theirs = waiting.trouble && waiting.trouble->reason == reason::address_foreign;
     if (was_theirs && theirs(address) == nullptr) waiting.again_at = doors_.clock.now();
   }
-  return lost;
+  return sight;
 }
 
 std::optional<Trouble> AddressKeeper::hold(const IpAddress& address, const std::string& fallback) {

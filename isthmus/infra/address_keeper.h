@@ -41,10 +41,15 @@ class AddressKeeper {
 
   explicit AddressKeeper(Doors doors) : doors_(doors) {}
 
-  // Reads what all interfaces have, and answers which addresses of ours were lost since, on the
-  // interface where they were. What is found with our mark counts as held from now on. Errors of
-  // AddressBook::observe; what was known stays.
-  Result<std::vector<IpAddress>> look();
+  // What look() found to be another than before.
+  struct Sight {
+    std::vector<IpAddress> lost;    // Ours, from the interface where they were.
+    bool networks_changed = false;  // Others may belong on another interface now.
+  };
+
+  // Reads what all interfaces have. What is found with our mark counts as held from now on. Errors
+  // of AddressBook::observe; what was known stays.
+  Result<Sight> look();
 
   // Brings the address a step further, as far as that goes now, and answers what is in its way;
   // nothing: it is bound, and announced. `fallback` is the pool's interface, for an address that

@@ -124,9 +124,20 @@ TEST_F(AddressKeeperTest, one_that_was_taken_from_us_is_lost_and_bound_again_una
   kernel.addresses.push_back({kAddress, 32, "eth0", true});
   ASSERT_TRUE(keeper.look());
   std::erase_if(kernel.addresses, [](const auto& one) { return one.ours; });
-  EXPECT_EQ(keeper.look().value(), std::vector{kAddress});
+  EXPECT_EQ(keeper.look().value().lost, std::vector{kAddress});
   EXPECT_EQ(hold(kAddress), "bound");
   EXPECT_TRUE(kernel.asked.empty());
+}
+
+TEST_F(AddressKeeperTest, networks_change_with_the_interfaces_and_not_with_link_local_addresses) {
+  kernel.addresses.push_back({ip("fe80::1"), 64, "eth1", false});
+  EXPECT_FALSE(keeper.look().value().networks_changed);
+  kernel.addresses.push_back({ip("192.0.2.254"), 24, "eth1", false});
+  EXPECT_TRUE(keeper.look().value().networks_changed);
+  EXPECT_EQ(hold(kRouted), reason::probing);
+  let_pass(300ms);
+  EXPECT_EQ(hold(kRouted), "bound");
+  EXPECT_FALSE(keeper.look().value().networks_changed);
 }
 
 TEST_F(AddressKeeperTest, what_is_released_is_not_announced_any_more) {

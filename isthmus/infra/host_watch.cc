@@ -21,8 +21,8 @@ Result<> HostWatch::start() {
   } else if (!seen) {
     return fail("reading the rules of this host", std::move(seen).error());
   }
-  Result<std::vector<IpAddress>> lost = doors_.addresses.look();
-  if (!lost) return fail("reading the addresses of this host", std::move(lost).error());
+  Result<AddressKeeper::Sight> present = doors_.addresses.look();
+  if (!present) return fail("reading the addresses of this host", std::move(present).error());
   const KernelView& kernel = doors_.rules.kernel();
   for (const auto& [name, keys] : kernel.all()) {
     doors_.book.enter(name).held_at_start = true;
@@ -63,16 +63,19 @@ HostWatch::Names HostWatch::look_at_rules(const Names& staying) {
 
 HostWatch::Names HostWatch::look_at_addresses(const Names& staying) {
   Sight sight{staying, {}};
-  Result<std::vector<IpAddress>> lost = doors_.addresses.look();
-  const bool was_told = std::exchange(addresses_not_seen_, !lost);
-  if (!lost) {
-    if (!was_told) doors_.log.error("addresses of this host not read", {{"error", lost.error()}});
+  Result<AddressKeeper::Sight> seen = doors_.addresses.look();
+  const bool was_told = std::exchange(addresses_not_seen_, !seen);
+  if (!seen) {
+    if (!was_told) doors_.log.error("addresses of this host not read", {{"error", seen.error()}});
     return {};
   }
-  for (const IpAddress& address : *lost) {
+  for (const IpAddress& address : seen->lost) {
     for (const ObjectName& user : doors_.book.users_of(address)) {
       repair(user, "address", fmt::format("address {} was gone", to_string(address)), sight);
     }
+  }
+  if (seen->networks_changed) {
+    for (const auto& [name, entry] : doors_.book.entries()) sight.concerned.insert(name);
   }
   find_bare_addresses();
   return std::move(sight.concerned);

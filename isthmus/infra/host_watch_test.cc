@@ -115,6 +115,20 @@ TEST_F(Drifting, an_interface_that_loses_its_network_for_a_moment_keeps_what_is_
   EXPECT_EQ(process->said("Ready"), "True Ready");
 }
 
+TEST_F(Drifting, an_interface_that_comes_later_gets_what_waits_for_it) {
+  std::erase_if(kernel.addresses, [](const auto& one) { return !one.ours; });
+  kernel.changes.addresses = true;
+  world.advance(1s);
+  process->serve(a_balancer({"prod", "mail"}));
+  EXPECT_EQ(process->said("Programmed", {"prod", "mail"}), "False NoInterface");
+  kernel.addresses.push_back({ip("10.0.0.1"), 24, "eth1", false});
+  kernel.changes.addresses = true;
+  world.advance(1s);
+  EXPECT_EQ(process->said("Ready", {"prod", "mail"}), "True Ready");
+  EXPECT_EQ(kernel.is_ours(process->status({"prod", "mail"}).addresses.front()), "eth1");
+  EXPECT_EQ(kernel.is_ours(kVip), "eth1");
+}
+
 TEST_F(Drifting, repairs_are_counted_on_after_a_restart) {
   kernel.held.listeners.clear();
   kernel.changes.rules = true;
