@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Asks an address, each time with a new flow, and prints who answered: a JSON document a line.
 
-    flows.py ADDRESS PORT [--count N] [--udp] [--timeout SECONDS] [--source ADDRESS] [--path PATH]
+    flows.py ADDRESS PORT [--count N] [--udp] [--timeout SECONDS] [--source ADDRESS …] [--path PATH]
+
+--count is for each source. After twenty failures it stops: more would only take more time.
 
 With --until-eof it asks for as long as standard input is open, and then says how that went:
 {"asked": 1200, "failed": 0, "errors": []}. With --talk it stays with one flow, asks again for each
@@ -14,13 +16,15 @@ import socket
 import sys
 import threading
 
+FAILURES_MAX = 20
 
-def ask_tcp(options):
+
+def ask_tcp(options, source):
     family = socket.AF_INET6 if ":" in options.address else socket.AF_INET
     with socket.socket(family) as wire:
         wire.settimeout(options.timeout)
-        if options.source:
-            wire.bind((options.source, 0))
+        if source:
+            wire.bind((source, 0))
         wire.connect((options.address, options.port))
         wire.sendall(f"GET {options.path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"
                      .encode())
@@ -33,12 +37,12 @@ def ask_tcp(options):
     return json.loads(body)
 
 
-def ask_udp(options):
+def ask_udp(options, source):
     family = socket.AF_INET6 if ":" in options.address else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as wire:
         wire.settimeout(options.timeout)
-        if options.source:
-            wire.bind((options.source, 0))
+        if source:
+            wire.bind((source, 0))
         wire.connect((options.address, options.port))
         wire.send(b"who")
         return json.loads(wire.recv(2048))
@@ -68,9 +72,9 @@ def talk(options):
             print(json.dumps({"error": str(reason)}), flush=True)
 
 
-def ask(options):
+def ask(options, source=None):
     try:
-        return ask_udp(options) if options.udp else ask_tcp(options)
+        return ask_udp(options, source) if options.udp else ask_tcp(options, source)
     except OSError as reason:
         return {"error": reason.strerror or str(reason)}
 
@@ -94,7 +98,7 @@ def main():
     parser.add_argument("port", type=int)
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=2)
-    parser.add_argument("--source")
+    parser.add_argument("--source", action="append")
     parser.add_argument("--path", default="/")
     parser.add_argument("--udp", action="store_true")
     parser.add_argument("--until-eof", action="store_true")
@@ -106,8 +110,14 @@ def main():
     if options.until_eof:
         ask_until_eof(options)
         return
-    for _ in range(options.count):
-        print(json.dumps(ask(options)))
+    failed = 0
+    for source in options.source or [None]:
+        for _ in range(options.count):
+            answer = ask(options, source)
+            print(json.dumps(answer))
+            failed += "error" in answer
+            if failed == FAILURES_MAX:
+                return
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import os
 import socket
 import sys
 
-IPV6_RECVPKTINFO, IPV6_PKTINFO, IP_PKTINFO = 49, 50, 8
+# Of linux/in6.h; this Python does not name them all.
+IPV6_RECVPKTINFO, IPV6_PKTINFO, IPV6_FREEBIND = 49, 50, 78
 
 
 class Responder:
@@ -89,6 +90,8 @@ def datagram_socket(port):
     wire = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     wire.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
     wire.setsockopt(socket.IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)
+    # It answers from every address that is routed to it, too.
+    wire.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
     wire.bind(("::", port))
     wire.setblocking(False)
     return wire

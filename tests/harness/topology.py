@@ -10,12 +10,16 @@ flat: client, host and machines share one subnet, and the gateway is somebody el
     client .10, host .2, gateway .1, machines .11, .12, … of 10.99.0.0/24 and fd99::/64
     far 10.66.0.10 ---- 10.66.0.1 gateway
 
-Addresses for load balancers are the .192/26 (::c0/122) of the network the client is in.
+Addresses for load balancers are the .192/26 (::c0/122) of the network the client is in. The client
+has .20 to .39 too (::20 to ::39), so that it can be many. Where it is routed, the first machine
+answers at all of 10.88.4.0/22 and fd88:4::/64 too, so that it can be a thousand.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
+import signal
 import sys
 
 from . import rest, wait
@@ -32,6 +36,7 @@ class Machine:
     v4: str
     v6: str
     namespace: Namespace
+    port: tuple = None  # (the switch it is plugged into, the port there)
     control: rest.Client = None  # PUT /health with {"status": 503} changes what /healthz says.
     process: Process = None
 
@@ -43,11 +48,23 @@ class Machine:
         assert answer.status == 200, answer.text
 
     def cut(self):
-        self.namespace.ip("link set eth0 down")
+        """Pulls its cable."""
+        self._set_port("down")
+
+    def make_well(self):
+        """Its cable is plugged in, its application runs and says that it is healthy."""
+        self._set_port("up")
+        self.process.send(signal.SIGCONT)
+        self.set_health(200)
+
+    def _set_port(self, state):
+        switch, name = self.port
+        switch.ip(f"link set {name} {state}")
 
 
 class Topology:
-    """One network. Attributes: world, client, host, machines, prefix4, prefix6, flat."""
+    """One network. Attributes: world, client, host, machines, prefix4, prefix6, flat, clients (a
+    list of the client's addresses for each family: {4: […], 6: […]})."""
 
     PORT = 8080
 
@@ -62,6 +79,7 @@ class Topology:
         back = front if flat else ("10.88.0", "fd88")
         self.prefix4, self.prefix6 = front
         self.client = self._join("client", self.outside, front, 10)
+        self._make_clients(front)
         self.host = self._join("host", self.outside, front, 2)
         self.host.write_settings({"ipv4/ip_forward": 1, "ipv6/conf/all/forwarding": 1})
         if flat:
@@ -72,6 +90,18 @@ class Topology:
             self.client.ip(f"route add default via {front[0]}.2",
                            f"route add ::/0 via {front[1]}::2")
         self.machines = [self._make_machine(i, back) for i in range(1, machines + 1)]
+        if not flat:
+            self._make_many()
+
+    def reset(self):
+        """As it was in the beginning, but for what tests added to namespaces other than the
+        host's and what they routed."""
+        self.host.run("sh", "-c", "nft flush ruleset; conntrack -F 2>/dev/null; true")
+        if left := self.bound():
+            self.host.ip(*(f"address del {address} dev eth0" for address in left))
+        self.host.write_settings({"ipv4/ip_forward": 1, "ipv6/conf/all/forwarding": 1})
+        for machine in self.machines:
+            machine.make_well()
 
     def vip(self, number=0, family=4):
         """An address for a load balancer, by number."""
@@ -84,18 +114,30 @@ class Topology:
         return {"name": "public", "coolDown": "2s",
                 "ranges": [f"{self.prefix4}.192/26", f"{self.prefix6}::c0/122"], **more}
 
-    def add_address(self, machine, *addresses):
-        """More addresses of a machine, on which it answers too."""
-        machine.namespace.ip(*(f"address add {address} dev eth0 nodad" for address in addresses))
+    def many(self, count, family=4):
+        """As many addresses of the first machine, at which it answers too."""
+        if family == 4:
+            return [f"10.88.{4 + i // 250}.{1 + i % 250}" for i in range(count)]
+        return [f"fd88:4::{1 + i:x}" for i in range(count)]
 
-    def ask(self, address, port=PORT, *, udp=False, count=1, source=None, timeout=2, path="/",
+    @contextlib.contextmanager
+    def claimed(self, address):
+        """While it lasts, the client has an address and answers for it on the link."""
+        added = f"{address}/{128 if ':' in address else 32} dev eth0"
+        self.client.ip(f"address add {added}" + (" nodad" if ":" in address else ""))
+        yield
+        self.client.ip(f"address del {added}")
+
+    def ask(self, address, port=PORT, *, udp=False, count=1, sources=(), timeout=2, path="/",
             namespace=None):
-        """Who answered: a list of {"machine", "client", "local"} or {"error"}, one per new flow."""
+        """Who answered: a list of {"machine", "client", "local"} or {"error"}, one per new flow.
+        With `sources`, addresses of the client's, that many flows from each."""
         argv = [sys.executable, "-B", os.path.join(_HERE, "flows.py"), address, str(port),
                 "--count", str(count), "--timeout", str(timeout), "--path", path]
         argv += ["--udp"] if udp else []
-        argv += ["--source", source] if source else []
-        output = (namespace or self.client).run(*argv, seconds=60 + count * timeout)
+        argv += [word for source in sources for word in ("--source", source)]
+        output = (namespace or self.client).run(
+            *argv, seconds=60 + count * timeout * max(len(sources), 1))
         return [json.loads(line) for line in output.splitlines()]
 
     def ping(self, address, seconds=2):
@@ -104,12 +146,12 @@ class Topology:
         return self.client.run(*argv).strip() == "answered"
 
     def talk(self, address, port=PORT, *, udp=False):
-        """A flow that stays: a Talk."""
-        return self._stage.add(Talk(self, address, port, udp))
+        """A flow that stays: a Talk, to be used as a context manager."""
+        return Talk(self, address, port, udp)
 
     def asking(self, address, port=PORT):
-        """New flows one after the other until it is stopped: a Load."""
-        return self._stage.add(Load(self, address, port))
+        """New flows one after the other until it is stopped: a Load, likewise."""
+        return Load(self, address, port)
 
     def kernel(self):
         """What the kernel holds, by another road than ours: the table's nft document or None."""
@@ -132,6 +174,22 @@ class Topology:
         self._plug(namespace, switch, "eth0", network, number)
         return namespace
 
+    def _make_clients(self, network):
+        v4, v6 = network
+        self.clients = {4: [f"{v4}.{i}" for i in range(20, 40)],
+                        6: [f"{v6}::{i}" for i in range(20, 40)]}
+        self.client.ip(*(f"address add {address}/24 dev eth0" for address in self.clients[4]),
+                       # Not preferred: who names no source still comes from ::10.
+                       *(f"address add {address}/64 dev eth0 nodad preferred_lft 0"
+                         for address in self.clients[6]))
+
+    def _make_many(self):
+        machine = self.machines[0]
+        machine.namespace.ip("route add local 10.88.4.0/22 dev lo",
+                             "route add local fd88:4::/64 dev lo")
+        self.host.ip(f"route add 10.88.4.0/22 via {machine.v4}",
+                     f"route add fd88:4::/64 via {machine.v6}")
+
     def _plug(self, namespace, switch, interface, network, number):
         port = f"p{len(self.world.namespaces)}-{interface}"
         self.world.link(switch, port, namespace, interface)
@@ -139,6 +197,7 @@ class Topology:
         v4, v6 = network
         namespace.ip(f"link set {interface} up", f"address add {v4}.{number}/24 dev {interface}",
                      f"address add {v6}::{number}/64 dev {interface} nodad")
+        return switch, port
 
     def _make_far(self):
         """A client behind the gateway."""
@@ -152,11 +211,12 @@ class Topology:
 
     def _make_machine(self, number, network):
         name = f"machine{number}"
-        namespace = self._join(name, self.inside, network, 10 + number)
+        namespace = self.world.namespace(name)
+        port = self._plug(namespace, self.inside, "eth0", network, 10 + number)
         namespace.ip(f"route add default via {network[0]}.1",
                      f"route add ::/0 via {network[1]}::1")
         machine = Machine(name, f"{network[0]}.{10 + number}", f"{network[1]}::{10 + number}",
-                          namespace)
+                          namespace, port)
         self.start_machine(machine)
         return machine
 

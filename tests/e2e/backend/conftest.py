@@ -7,7 +7,9 @@ import yaml
 
 from harness import isthmus, netns, programs, wait
 from harness.openapi import CheckedClient, Contract
+from harness.processes import Stage
 from harness.topology import Topology
+from specs import condition
 
 
 @pytest.fixture(scope="session")
@@ -24,18 +26,28 @@ def rootless(request):
     wanted = request.param == "userns"
     if not wanted and os.geteuid() != 0:
         pytest.skip("needs root")
-    if reason := netns.why_not(wanted):
-        pytest.skip(f"no namespaces here: {reason}")
     return wanted
 
 
+@pytest.fixture(scope="session")
+def nets(tmp_path_factory):
+    """The networks that tests use one after the other, by what they are."""
+    made = {}
+    with Stage() as stage:
+        yield lambda **kind: made.get(tuple(kind.values())) or made.setdefault(
+            tuple(kind.values()), stage.add(Topology(tmp_path_factory.mktemp("net"), **kind)))
+
+
 @pytest.fixture
-def make_net(directory, stage):
-    """make_net(flat=…, machines=…, rootless=…): a topology.Topology."""
-    def make(**options):
-        if options.get("rootless") is None and (reason := netns.why_not(os.geteuid() != 0)):
+def make_net(nets):
+    """make_net(flat=…, rootless=…): a topology.Topology as it was in the beginning."""
+    def make(*, flat=False, rootless=None):
+        rootless = os.geteuid() != 0 if rootless is None else rootless
+        if reason := netns.why_not(rootless):
             pytest.skip(f"no namespaces here: {reason}")
-        return stage.add(Topology(directory, **options))
+        net = nets(flat=flat, rootless=rootless)
+        net.reset()
+        return net
     return make
 
 
@@ -89,6 +101,11 @@ class Backend:
         assert answer.status in (202, 404), answer.text
         return answer
 
+    def remove(self, name):
+        """DELETE, and gone."""
+        assert self.delete(name).status == 202
+        wait.until(lambda: self.is_gone(name), what=f"{name} gone")
+
     def is_gone(self, name):
         return self.client.request("GET", self.path("loadbalancers", name)).status == 404
 
@@ -108,6 +125,15 @@ class Backend:
         put = self.put(name, spec, **metadata)
         return self.ready(name, put["metadata"]["generation"])
 
+    def restart(self):
+        self.infra.process.terminate()
+        self.infra.start()
+
+    def crash(self):
+        """SIGKILL, and started again."""
+        self.infra.process.kill()
+        self.infra.start()
+
     def until_condition(self, name, kind, status, reason=None, seconds=20):
         def holds():
             said = condition(self.get(name), kind)
@@ -116,7 +142,3 @@ class Backend:
 
     def metric(self, name, **labels):
         return isthmus.metric(self.infra.client.request("GET", "/metrics").text, name, **labels)
-
-
-def condition(balancer, kind):
-    return next((c for c in balancer["status"]["conditions"] if c["type"] == kind), None)

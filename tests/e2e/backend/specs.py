@@ -1,4 +1,11 @@
-"""Specs of load balancers, as short as tests need them."""
+"""Specs of load balancers, as short as tests need them, and what tests look for in answers."""
+
+# Every protocol and family a listener can have.
+CELLS = [("TCP", 4), ("TCP", 6), ("UDP", 4), ("UDP", 6)]
+
+# Quick enough for a test that waits for a verdict.
+HTTP_CHECK = {"protocol": "HTTP", "path": "/healthz", "interval": "200ms", "timeout": "150ms",
+              "rise": 1, "fall": 2}
 
 
 def inline(net, *, family=4, protocol="TCP", port=80, machines=None, check=None, weights=None,
@@ -17,9 +24,14 @@ def inline(net, *, family=4, protocol="TCP", port=80, machines=None, check=None,
             "targetGroups": [group], **spec}
 
 
-# Quick enough for a test that waits for a verdict.
-HTTP_CHECK = {"protocol": "HTTP", "path": "/healthz", "interval": "200ms", "timeout": "150ms",
-              "rise": 1, "fall": 2}
+def serve_cells(backend, net, cells=CELLS, **spec):
+    """A load balancer for each cell, all ready: {cell: its address}."""
+    cell_name = "{0[0]}{0[1]}".format
+    for cell in cells:
+        protocol, family = cell
+        backend.put(cell_name(cell).lower(), inline(net, protocol=protocol, family=family, **spec))
+    return {cell: backend.ready(cell_name(cell).lower())["status"]["addresses"][0]
+            for cell in cells}
 
 
 def names(answers):
@@ -27,3 +39,15 @@ def names(answers):
     errors = [answer["error"] for answer in answers if "error" in answer]
     assert not errors, f"{len(errors)} of {len(answers)} failed: {errors[:5]}"
     return [answer["machine"] for answer in answers]
+
+
+def problem(answer, status, kind):
+    """The document of an answer that must be this problem."""
+    assert answer.status == status, answer.text
+    said = answer.json()
+    assert said["type"] == "https://isthmus.dev/problems/" + kind, said
+    return said
+
+
+def condition(balancer, kind):
+    return next((c for c in balancer["status"]["conditions"] if c["type"] == kind), None)

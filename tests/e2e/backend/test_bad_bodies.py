@@ -2,19 +2,12 @@
 
 import pytest
 
-from specs import inline
-from test_life import problem
+from specs import inline, problem
 
 
-@pytest.fixture(name="net", scope="module")
-def one_net(tmp_path_factory):
-    from harness import netns
-    from harness.topology import Topology
-    import os
-    if reason := netns.why_not(os.geteuid() != 0):
-        pytest.skip(f"no namespaces here: {reason}")
-    with Topology(tmp_path_factory.mktemp("net"), machines=1) as net:
-        yield net
+@pytest.fixture
+def net(make_net):
+    return make_net()
 
 
 @pytest.fixture
@@ -67,12 +60,14 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("path, value", WRONG, ids=lambda v: str(v)[:40])
-def test_the_wrong_field_is_named(net, backend, path, value):
-    found = pointers(backend, changed(net, path, value))
-
-    pointer = "/spec/" + "/".join(map(str, path))
-    assert any(p.startswith(pointer) for p in found), found
+def test_the_wrong_field_is_named(net, backend):
+    missed = []
+    for path, value in WRONG:
+        found = pointers(backend, changed(net, path, value))
+        pointer = "/spec/" + "/".join(map(str, path))
+        if not any(p.startswith(pointer) for p in found):
+            missed.append((pointer, value, found))
+    assert not missed
 
 
 def test_everything_wrong_is_named_at_once(net, backend):
@@ -119,12 +114,12 @@ def test_what_the_driver_does_not_offer_is_named(net, backend):
     assert "SCTP" in said["detail"] and "nft" in said["detail"], said
 
 
-@pytest.mark.parametrize("name", ["UPPER", "with%20space", "a" * 254, "..", "x%00y"])
-def test_hostile_names_are_refused(net, backend, name):
-    answer = backend.client.request("PUT", f"/v1/owners/local/loadbalancers/{name}",
-                                    body={"metadata": {}, "spec": inline(net)})
-    assert answer.status in (400, 404, 422), answer.text
-    assert answer.headers["Content-Type"].startswith("application/problem+json")
+def test_hostile_names_are_refused(net, backend):
+    for name in ("UPPER", "with%20space", "a" * 254, "..", "x%00y"):
+        answer = backend.client.request("PUT", f"/v1/owners/local/loadbalancers/{name}",
+                                        body={"metadata": {}, "spec": inline(net)})
+        assert answer.status in (400, 404, 422), answer.text
+        assert answer.headers["Content-Type"].startswith("application/problem+json")
 
 
 def test_a_body_that_is_no_document(net, backend):

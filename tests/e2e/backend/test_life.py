@@ -4,9 +4,8 @@ import threading
 
 import pytest
 
-from conftest import condition
-from harness.wait import never_during, until
-from specs import inline, names
+from harness.wait import until
+from specs import condition, inline, names, problem
 
 
 @pytest.fixture
@@ -17,13 +16,6 @@ def net(make_net):
 @pytest.fixture
 def backend(net, make_backend):
     return make_backend(net)
-
-
-def problem(answer, status, kind):
-    assert answer.status == status, answer.text
-    said = answer.json()
-    assert said["type"] == "https://isthmus.dev/problems/" + kind, said
-    return said
 
 
 def test_created_changed_deleted(net, backend):
@@ -38,8 +30,7 @@ def test_created_changed_deleted(net, backend):
     names(net.ask(address, 81))
     assert "error" in net.ask(address, 80, timeout=1)[0]
 
-    assert backend.delete("web").status == 202
-    until(lambda: backend.is_gone("web"))
+    backend.remove("web")
     assert net.bound() == set()
     assert "error" in net.ask(address, 81, timeout=1)[0]
 
@@ -88,8 +79,8 @@ def test_a_dry_run_says_what_would_be_and_stores_nothing(net, backend):
     assert backend.get("web")["metadata"]["generation"] == 1
     answer = backend.client.request("DELETE", backend.path("loadbalancers", "web"),
                                     query={"dryRun": "true"})
-    assert answer.status == 200, answer.text
-    never_during(lambda: backend.is_gone("web"), 0.5)
+    assert answer.status == 200 and answer.json()["effect"] == "deleted", answer.text
+    assert "deletionRequestedAt" not in backend.get("web")["metadata"]
 
 
 def test_preconditions_hold_off_a_writer_that_did_not_look(net, backend):
@@ -120,8 +111,7 @@ def test_what_is_protected_is_not_deleted(net, backend):
 def test_an_address_cools_down_and_is_its_last_holders_meanwhile(net, make_backend):
     backend = make_backend(net, pool={"coolDown": "1h"})
     first = backend.serve("web", inline(net))["status"]["addresses"]
-    backend.delete("web")
-    until(lambda: backend.is_gone("web"))
+    backend.remove("web")
 
     other = backend.serve("other", inline(net))["status"]["addresses"]
     revived = backend.serve("web", inline(net))
@@ -165,8 +155,7 @@ def test_a_sharing_key_shares_an_address_by_ports(net, backend):
     answer = backend.client.request("PUT", backend.path("loadbalancers", "third"),
                                     body={"metadata": {}, "spec": spec})
     problem(answer, 409, "address-in-use")
-    backend.delete("web")
-    until(lambda: backend.is_gone("web"))
+    backend.remove("web")
     names(net.ask(net.vip(5), 80, udp=True))
 
 

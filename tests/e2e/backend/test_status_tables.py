@@ -11,7 +11,7 @@ from specs import inline
 
 @pytest.fixture
 def net(make_net):
-    return make_net(flat=False, machines=2)
+    return make_net()
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def test_what_is_ready_is_told_in_one_line_each(net, backend):
 
 
 def test_what_is_not_ready_says_why_on_the_line_below(net, backend):
-    net.client.ip(f"address add {net.vip(3)}/24 dev eth0")
-    backend.put("web", inline(net, addresses=[net.vip(3)]))
-    backend.until_condition("web", "Programmed", "False", "AddressConflict")
+    with net.claimed(net.vip(3)):
+        backend.put("web", inline(net, addresses=[net.vip(3)]))
+        backend.until_condition("web", "Programmed", "False", "AddressConflict")
 
     code, out = status(backend)
 

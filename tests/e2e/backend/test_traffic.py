@@ -1,11 +1,11 @@
 """What packets do: which machine answers, and with which client address it was asked."""
 
-import collections
-
 import pytest
 
-from harness.wait import until
-from specs import HTTP_CHECK, inline, names
+from harness.rules import Rules
+from specs import CELLS, inline, names, serve_cells
+
+ALL = {"machine1", "machine2", "machine3"}
 
 
 @pytest.fixture(params=["routed", "flat"])
@@ -18,44 +18,59 @@ def routed(make_net, rootless):
     return make_net(rootless=rootless)
 
 
-@pytest.mark.parametrize("family", [4, 6])
-@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
-def test_every_machine_answers_and_sees_the_host(net, make_backend, family, protocol):
-    backend = make_backend(net)
-
-    said = backend.serve("web", inline(net, family=family, protocol=protocol))
-
-    address = said["status"]["addresses"][0]
-    answers = net.ask(address, 80, udp=protocol == "UDP", count=60)
-    assert set(names(answers)) == {"machine1", "machine2", "machine3"}
-    # Masquerade is the default: the way back is right wherever the gateway is.
-    host = {"client": net.prefix6 + "::2" if family == 6 else net.prefix4 + ".2"}
-    inner = {"client": "fd88::1" if family == 6 else "10.88.0.1"}
-    assert {answer["client"] for answer in answers} == {(host if net.flat else inner)["client"]}
+@pytest.fixture
+def flat(make_net, rootless):
+    return make_net(flat=True, rootless=rootless)
 
 
-@pytest.mark.parametrize("family", [4, 6])
-@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
-def test_keep_shows_the_machines_who_asks(routed, make_backend, family, protocol):
-    backend = make_backend(routed)
-
-    said = backend.serve("web", inline(routed, family=family, protocol=protocol,
-                                       sourceAddress="keep"))
-
-    answers = routed.ask(said["status"]["addresses"][0], 80, udp=protocol == "UDP", count=20)
-    assert len(set(names(answers))) > 1
-    assert {a["client"] for a in answers} == {"fd77::10" if family == 6 else "10.77.0.10"}
+def host_address(net, family):
+    """What machines know the host by."""
+    if net.flat:
+        return f"{net.prefix6}::2" if family == 6 else f"{net.prefix4}.2"
+    return "fd88::1" if family == 6 else "10.88.0.1"
 
 
-def test_keep_where_the_way_back_is_elsewhere_is_named(make_net, make_backend):
-    flat = make_net(flat=True)
+def test_every_machine_answers_and_sees_the_host(net, make_backend):
+    addresses = serve_cells(make_backend(net), net)
+
+    for (protocol, family), address in addresses.items():
+        answers = net.ask(address, 80, udp=protocol == "UDP", count=60)
+        assert set(names(answers)) == ALL
+        # Masquerade is the default: the way back is right wherever the gateway is.
+        assert {answer["client"] for answer in answers} == {host_address(net, family)}
+    rules = Rules(net)
+    listeners = {(address, protocol, 80) for (protocol, _), address in addresses.items()}
+    assert rules.listeners() == rules.masqueraded() == listeners
+    assert rules.guarded() == net.bound() == set(addresses.values())
+    assert rules.notes() == {f"local/{p.lower()}{f} 1" for p, f in CELLS}
+
+
+def test_keep_shows_the_machines_who_asks(routed, make_backend):
+    addresses = serve_cells(make_backend(routed), routed, sourceAddress="keep")
+
+    for (protocol, family), address in addresses.items():
+        source = routed.clients[family][0]
+        answers = routed.ask(address, 80, udp=protocol == "UDP", count=20, sources=[source])
+        assert len(set(names(answers))) > 1
+        assert {answer["client"] for answer in answers} == {source}
+    assert not Rules(routed).masqueraded()
+
+
+def test_keep_serves_neighbours_whose_answers_would_go_another_way(flat, make_backend):
+    addresses = serve_cells(make_backend(flat), flat, sourceAddress="keep")
+
+    for (protocol, family), address in addresses.items():
+        answers = flat.ask(address, 80, udp=protocol == "UDP", count=20)
+        assert len(set(names(answers))) > 1
+        assert {answer["client"] for answer in answers} == {host_address(flat, family)}
+
+
+def test_keep_where_the_way_back_is_elsewhere_is_named(flat, make_backend):
     backend = make_backend(flat)
+    address = backend.serve("web", inline(flat, sourceAddress="keep"))["status"]["addresses"][0]
 
-    said = backend.serve("web", inline(flat, sourceAddress="keep"))
+    answers = flat.ask(address, 80, count=4, timeout=0.5, namespace=flat.far)
 
-    address = said["status"]["addresses"][0]
-    names(flat.ask(address, 80, count=3))  # Neighbours' answers come back; the host sees to it.
-    answers = flat.ask(address, 80, count=3, timeout=1, namespace=flat.far)
     assert all("error" in answer for answer in answers), answers
     backend.until_condition("web", "ReturnPathMissing", "True", seconds=60)
 
@@ -70,157 +85,79 @@ def test_both_families_by_one_load_balancer(net, make_backend):
 
     assert len(addresses) == 2
     for address in addresses:
-        assert set(names(net.ask(address, 80, count=60))) == {"machine1", "machine2", "machine3"}
-
-
-def test_weights_are_shares_of_new_flows(routed, make_backend):
-    backend = make_backend(routed)
-
-    said = backend.serve("web", inline(routed, weights=[6, 2, 0]))
-
-    got = collections.Counter(names(routed.ask(said["status"]["addresses"][0], 80, count=800)))
-    # 600 +- 61 are five standard deviations.
-    assert 539 <= got["machine1"] <= 661, got
-    assert got["machine2"] == 800 - got["machine1"]
-
-
-@pytest.mark.parametrize("targets", [100, 1000])
-def test_many_targets_have_equal_shares(make_net, make_backend, targets):
-    net = make_net(machines=1)
-    machine = net.machines[0]
-    addresses = [f"10.88.{4 + i // 250}.{1 + i % 250}" for i in range(targets)]
-    net.add_address(machine, *(address + "/32" for address in addresses))
-    net.host.ip("route add 10.88.4.0/22 via " + machine.v4)
-    backend = make_backend(net)
-    spec = inline(net)
-    spec["targetGroups"][0]["targets"] = [{"address": address, "port": net.PORT}
-                                          for address in addresses]
-
-    said = backend.serve("web", spec)
-
-    flows = 6400
-    answers = net.ask(said["status"]["addresses"][0], 80, count=flows)
-    names(answers)
-    got = collections.Counter(answer["local"] for answer in answers)
-    serving = min(targets, 128)
-    # Each slot is 50 flows of 6,400, give or take seven; a target owns one slot or two.
-    assert len(got) == serving, f"{len(got)} of {targets} machines answered"
-    assert max(got.values()) <= (2 if targets < 128 else 1) * 50 * 1.9, got.most_common(3)
-    assert said["status"]["targets"] == {"total": targets, "healthy": targets, "serving": serving}
+        assert set(names(net.ask(address, 80, count=60))) == ALL
 
 
 def test_affinity_keeps_a_client_at_one_machine(routed, make_backend):
-    routed.client.ip(*(f"address add 10.77.0.{20 + i}/24 dev eth0" for i in range(20)))
-    backend = make_backend(routed)
+    addresses = serve_cells(make_backend(routed), routed, affinity="ClientIP")
 
-    said = backend.serve("web", inline(routed, affinity="ClientIP", sourceAddress="keep"))
-
-    address = said["status"]["addresses"][0]
-    chosen = set()
-    for i in range(20):
-        one = set(names(routed.ask(address, 80, count=5, source=f"10.77.0.{20 + i}")))
-        assert len(one) == 1, one
-        chosen |= one
-    assert len(chosen) > 1
+    for (protocol, family), address in addresses.items():
+        sources = routed.clients[family]
+        got = names(routed.ask(address, 80, udp=protocol == "UDP", count=4, sources=sources))
+        chosen = [set(got[4 * i:4 * i + 4]) for i in range(len(sources))]
+        assert all(len(one) == 1 for one in chosen), chosen
+        # Twenty clients of one machine would be a chance of one in a thousand million.
+        assert len(set.union(*chosen)) > 1
 
 
 def test_sources_that_are_not_allowed_hear_nothing(routed, make_backend):
-    routed.client.ip("address add 10.77.0.99/24 dev eth0")
     backend = make_backend(routed)
+    four, six = routed.clients[4], routed.clients[6]
+    addresses = {}
+    for family, sources in ((4, [four[0] + "/32", "10.77.0.22/31"]),
+                            (6, [six[0] + "/128", "fd77::22/127"])):
+        cells = [cell for cell in CELLS if cell[1] == family]
+        addresses |= serve_cells(backend, routed, cells, allowedSources=sources)
 
-    said = backend.serve("web", inline(routed, allowedSources=["10.77.0.10/32", "10.77.0.64/27"]))
-
-    address = said["status"]["addresses"][0]
-    names(routed.ask(address, 80, count=5, source="10.77.0.10"))
-    for answer in routed.ask(address, 80, count=2, source="10.77.0.99", timeout=1):
+    for (protocol, family), address in addresses.items():
+        clients, udp = routed.clients[family], protocol == "UDP"
+        names(routed.ask(address, 80, udp=udp, sources=[clients[0], clients[2], clients[3]]))
+        (answer,) = routed.ask(address, 80, udp=udp, sources=[clients[1]], timeout=0.5)
         assert answer.get("error") == "timed out", answer
 
 
 def test_a_machine_reaches_itself_through_the_load_balancer(net, make_backend):
+    addresses = serve_cells(make_backend(net), net)
+
+    for (protocol, _), address in addresses.items():
+        got = names(net.ask(address, 80, udp=protocol == "UDP", count=40,
+                            namespace=net.machines[0].namespace))
+        assert set(got) == ALL
+
+
+def test_the_host_itself_reaches_the_machines_too(net, make_backend):
+    for (protocol, _), address in serve_cells(make_backend(net), net).items():
+        got = names(net.ask(address, 80, udp=protocol == "UDP", count=40, namespace=net.host))
+        assert set(got) == ALL
+
+
+@pytest.mark.parametrize("how", ["drained", "taken out"])
+@pytest.mark.parametrize("family", [4, 6])
+def test_a_machine_that_leaves_keeps_its_connections_and_gets_no_new_ones(
+        net, make_backend, family, how):
     backend = make_backend(net)
-
-    said = backend.serve("web", inline(net))
-
-    got = names(net.ask(said["status"]["addresses"][0], 80, count=60,
-                        namespace=net.machines[0].namespace))
-    assert set(got) == {"machine1", "machine2", "machine3"}
-
-
-def test_a_drained_machine_gets_no_new_flows_and_keeps_its_connections(routed, make_backend):
-    backend = make_backend(routed)
-    first = routed.machines[0]
-    said = backend.serve("web", inline(routed, machines=[first]))
+    first, *others = net.machines
+    said = backend.serve("web", inline(net, family=family, machines=[first]))
     address = said["status"]["addresses"][0]
-    with routed.talk(address, 80) as talk:
+    with net.talk(address, 80) as talk:
         assert talk.say()["machine"] == "machine1"
 
-        put = backend.put("web", inline(routed, drained=[first]))
-        backend.ready("web", put["metadata"]["generation"])
+        backend.serve("web", inline(net, family=family, drained=[first]) if how == "drained"
+                      else inline(net, family=family, machines=others))
 
-        assert "machine1" not in names(routed.ask(address, 80, count=40))
+        assert set(names(net.ask(address, 80, count=40))) == {"machine2", "machine3"}
         assert talk.say()["machine"] == "machine1"
 
 
-def test_udp_flows_leave_a_machine_that_is_taken_out(routed, make_backend):
-    backend = make_backend(routed)
-    first = routed.machines[0]
-    said = backend.serve("dns", inline(routed, protocol="UDP", machines=[first]))
-    address = said["status"]["addresses"][0]
-    with routed.talk(address, 80, udp=True) as talk:
+@pytest.mark.parametrize("family", [4, 6])
+def test_datagrams_leave_a_machine_that_is_taken_out(net, make_backend, family):
+    backend = make_backend(net)
+    first, *others = net.machines
+    spec = {"family": family, "protocol": "UDP"}
+    said = backend.serve("dns", inline(net, machines=[first], **spec))
+    with net.talk(said["status"]["addresses"][0], 80, udp=True) as talk:
         assert talk.say()["machine"] == "machine1"
 
-        put = backend.put("dns", inline(routed, protocol="UDP", machines=routed.machines[1:]))
-        backend.ready("dns", put["metadata"]["generation"])
+        backend.serve("dns", inline(net, machines=others, **spec))
 
         assert talk.say()["machine"] in ("machine2", "machine3")
-
-
-@pytest.mark.parametrize("fault", ["dead link", "stopped process", "sick"])
-def test_a_machine_that_is_not_well_gets_no_new_flows(net, make_backend, fault):
-    backend = make_backend(net)
-    said = backend.serve("web", inline(net, check=HTTP_CHECK))
-    address = said["status"]["addresses"][0]
-    backend.until_condition("web", "TargetsHealthy", "True")
-    broken = net.machines[1]
-
-    if fault == "dead link":
-        broken.cut()
-    elif fault == "stopped process":
-        broken.process.send(19)  # SIGSTOP: the kernel goes on accepting for it.
-    else:
-        broken.set_health(503)
-
-    def is_left_alone():
-        seen = backend.get("web")["status"]["targets"]
-        assert seen == {"total": 3, "healthy": 2, "serving": 2}
-    until(is_left_alone)
-    assert set(names(net.ask(address, 80, count=60))) == {"machine1", "machine3"}
-    health = {t["address"]: t for t in backend.get("web")["status"]["targetHealth"]}
-    assert health[broken.v4]["health"] == "unhealthy" and health[broken.v4]["reason"]
-
-
-def test_where_all_are_sick_all_are_kept(routed, make_backend):
-    backend = make_backend(routed)
-    said = backend.serve("web", inline(routed, check=HTTP_CHECK))
-    for machine in routed.machines:
-        machine.set_health(503)
-
-    backend.until_condition("web", "TargetsHealthy", "False")
-
-    names(routed.ask(said["status"]["addresses"][0], 80, count=20))
-    assert backend.get("web")["status"]["targets"]["serving"] == 3
-
-
-def test_an_address_answers_on_its_ports_only(routed, make_backend):
-    backend = make_backend(routed)
-    said = backend.serve("web", inline(routed))
-    address = said["status"]["addresses"][0]
-    # Something of the host itself that listens everywhere.
-    routed.start_responder("itself", routed.host)
-
-    names(routed.ask("10.77.0.2", routed.PORT))
-
-    (answer,) = routed.ask(address, routed.PORT, timeout=1)
-    assert answer.get("error") == "timed out", answer
-    assert routed.ping(address)
-
