@@ -56,8 +56,9 @@ constexpr std::string_view kLatestSql =
 constexpr std::string_view kInsertSql =
     "INSERT INTO entries (key, revision, value) VALUES (?1, ?2, ?3)";
 constexpr std::string_view kAdvanceSql = "UPDATE state SET revision = ?1";
+// Left to itself SQLite walks every key of the prefix, with all its history, and sorts.
 constexpr std::string_view kChangesSql = R"(
-  SELECT key, revision, value FROM entries
+  SELECT key, revision, value FROM entries INDEXED BY entries_by_revision
   WHERE revision > ?1 AND key >= ?2 AND key < ?3 ORDER BY revision, key
 )";
 // Only a key that was written between the two compactions can have an older value to forget.
