@@ -1,7 +1,7 @@
 """The store: old copies of it, a full disk under it, damage, newer versions, and two that want it."""
 
+import contextlib
 import os
-import shutil
 import sqlite3
 
 import pytest
@@ -38,7 +38,7 @@ def content(backend):
 
 
 def keep_copy(backend):
-    """A copy of the store; restore(backend, copy) brings it back."""
+    """A copy of the store, for restore()."""
     backend.infra.process.terminate()
     copy = content(backend)
     backend.infra.start()
@@ -55,7 +55,7 @@ def restore(backend, copy):
     backend.infra.start()
 
 
-def orphans(backend, owner=""):
+def orphans(backend):
     answer = backend.client.request("GET", "/v1/orphans", token=ADMIN)
     assert answer.status == 200, answer.text
     return {orphan["metadata"]["name"]: orphan for orphan in answer.json()["items"]}
@@ -148,14 +148,14 @@ def spoil(path):
 
 
 def make_newer(path):
-    with sqlite3.connect(path) as database:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         (version,) = database.execute("PRAGMA user_version").fetchone()
         database.execute(f"PRAGMA user_version = {version + 1}")
 
 
 def replace_records(path):
     """A record that a newer version wrote: with a field we do not know."""
-    with sqlite3.connect(path) as database:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         changed = database.execute(
             "UPDATE entries SET value = '{\"tomorrow\":1,' || substr(value, 2) "
             "WHERE key LIKE '%web%' AND value LIKE '{%'").rowcount
@@ -164,7 +164,7 @@ def replace_records(path):
 
 @pytest.mark.parametrize("harm, advice", [
     (damage, "restore a copy"), (spoil, "restore a copy"), (make_newer, "run that version"),
-    (replace_records, "newer version")])
+    (replace_records, "run that version")])
 def test_a_store_it_cannot_read_is_left_as_it_is(net, backend, harm, advice):
     address = backend.serve("web", inline(net))["status"]["addresses"][0]
     backend.infra.process.terminate()
@@ -175,7 +175,7 @@ def test_a_store_it_cannot_read_is_left_as_it_is(net, backend, harm, advice):
 
     assert backend.infra.process.wait(10) != 0
     said = backend.infra.process.output().splitlines()[-1]
-    assert backend.infra.path("infra.db") in said and advice in said, said
+    assert advice in said, said
     assert content(backend)["infra.db"] == before
     names(net.ask(address, 80, count=3))  # Nobody is the worse for it.
 
@@ -186,7 +186,7 @@ def test_a_full_disk_refuses_writes_and_nothing_else(net, make_backend, director
     backend = make_backend(net, start=False, store={"sqlite": place + "/infra.db"})
     # A file system of one megabyte that only this process sees.
     launch = ["unshare", "-m", "sh", "-ec",
-              f"mount -t tmpfs -o size=1m small {place}; exec \"$@\"", "sh"]
+              f'mount -t tmpfs -o size=1m small {place}; exec "$@"', "sh"]
     backend.infra.inside = Wrapped(net.host, launch)
     backend.infra.start()
     inside = f"/proc/{backend.infra.process.pid}/root{place}"
