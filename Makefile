@@ -77,6 +77,7 @@ demo: program programs
 	@KEEP="$(KEEP)" $(python) -B tools/demo
 
 bench:
+	@tools/setup bench
 	@$(MAKE) program programs PRESET=release
 	@ISTHMUS_BINARY=$(CURDIR)/build/release/bin/isthmus bench/run
 
