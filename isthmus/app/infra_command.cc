@@ -78,7 +78,7 @@ int start(net::PosixWorld& world, const std::string& path, const infra::Config& 
   const infra::HostDoors host{*prober, net::probes_at_once(),
                               [&world] { return infra::open_host(world.loop()); }};
   Result<std::unique_ptr<infra::Server>> server = infra::open_server(
-      config, path, {world.loop(), world.random(), world.files(), metrics, log, host}, version());
+      config, path, {world.loop(), world.random(), world.files(), metrics, log, &host}, version());
   if (!server && server.outcome() == Outcome::invalid) {
     mistakes.add("", server.error().message);
     return kExitMistaken;

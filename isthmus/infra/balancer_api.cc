@@ -53,11 +53,15 @@ constexpr std::size_t kTargetsShownMax = 10'000;
 
 std::vector<api::TargetStatus> shortened(std::vector<api::TargetStatus> targets) {
   if (targets.size() <= kTargetsShownMax) return targets;
-  std::ranges::stable_partition(targets, [](const api::TargetStatus& target) {
-    return target.health == api::Health::unhealthy;
-  });
-  targets.resize(kTargetsShownMax);
-  return targets;
+  std::vector<api::TargetStatus> shown;
+  for (bool unhealthy : {true, false}) {
+    for (api::TargetStatus& target : targets) {
+      if (shown.size() == kTargetsShownMax) return shown;
+      if ((target.health == api::Health::unhealthy) != unhealthy) continue;
+      shown.push_back(std::move(target));
+    }
+  }
+  return shown;
 }
 
 }  // namespace

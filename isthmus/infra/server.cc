@@ -1,5 +1,7 @@
 #include "isthmus/infra/server.h"
 
+#include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -89,7 +91,7 @@ class OpenServer final : public Server {
   std::unique_ptr<Balancing> open_balancing(const Config& config, std::unique_ptr<Host> host) {
     if (host == nullptr) return nullptr;
     const Balancing::Parts parts{*store_, doors_.loop, doors_.random, doors_.metrics, doors_.log};
-    return std::make_unique<Balancing>(*config.host, parts, doors_.host, std::move(host));
+    return std::make_unique<Balancing>(*config.host, parts, *doors_.host, std::move(host));
   }
   HttpApi::Parts api_parts(const Config& config, std::string version);
   Task<Result<>> load_inventory();
@@ -164,14 +166,20 @@ Task<Result<>> OpenServer::reload_when_asked() {
 }
 
 Task<Result<>> OpenServer::keep_history_short() {
+  std::deque<Revision> newest;  // At the end of each of the last periods.
   while (true) {
     CO_TRY(co_await sleep_for(kCompactionPeriod));
-    Result<Instances::Snapshot> snapshot = co_await instances_.latest();
+    Result<Revision> now = co_await store_->commit({}, {});
     Result<> compacted;
-    if (snapshot && (*snapshot)->revision > kHistoryRevisions) {
-      compacted = co_await store_->compact((*snapshot)->revision - kHistoryRevisions);
-    } else if (!snapshot) {
-      compacted = std::unexpected(snapshot.error());
+    if (now) {
+      newest.push_back(*now);
+      const bool reaches_back = newest.size() > kHistoryAge / kCompactionPeriod;
+      const Revision too_old = reaches_back ? newest.front() : 0;
+      if (reaches_back) newest.pop_front();
+      const Revision too_many = *now - std::min(*now, kHistoryRevisions);
+      compacted = co_await store_->compact(std::max(too_old, too_many));
+    } else {
+      compacted = std::unexpected(now.error());
     }
     if (!compacted) doors_.log.error("history not compacted", {{"reason", compacted.error()}});
   }
@@ -202,7 +210,10 @@ Result<std::unique_ptr<Server>> open_server(const Config& config, const std::str
   TRY(mistakes.result());
   std::unique_ptr<Store> store = TRY(open_sqlite_store(config.sqlite, observe(doors.metrics)));
   std::unique_ptr<Host> host;
-  if (config.host) host = TRY(open_checked_host(config, doors.files, doors.host));
+  if (config.host) {
+    ISTHMUS_ASSERT(doors.host != nullptr, "a host that is configured has its doors");
+    host = TRY(open_checked_host(config, doors.files, *doors.host));
+  }
   return std::make_unique<OpenServer>(config, path, doors, std::move(store), std::move(host),
                                       std::move(access), std::move(version));
 }

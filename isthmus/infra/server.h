@@ -25,9 +25,12 @@
 
 namespace isthmus::infra {
 
-// How much of the history lists and watches can go back to: at 2 KB a change 20 MB, and more than a
-// client that reads at all falls behind. Forgotten every kCompactionPeriod.
+// How much of the history lists and watches can go back to, which is more than a client that reads
+// at all falls behind: so many revisions, at 2 KB each 20 MB, and no older ones. The age is what
+// bounds large changes that come one after the other: a load balancer of 5,000 inline targets that
+// is put each second would be 3 GB. Forgotten every kCompactionPeriod.
 inline constexpr std::uint64_t kHistoryRevisions = 10'000;
+inline constexpr Duration kHistoryAge = std::chrono::minutes(10);
 inline constexpr Duration kCompactionPeriod = std::chrono::minutes(1);
 
 // They outlive the server.
@@ -37,7 +40,7 @@ struct ServerDoors {
   Files& files;
   Metrics& metrics;
   Logger& log;
-  HostDoors host;
+  const HostDoors* host = nullptr;  // Needed only where the configuration names a host.
 };
 
 class Server {

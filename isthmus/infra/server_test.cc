@@ -24,20 +24,23 @@ class server : public ::testing::Test {
   void write(const std::string& path, std::string_view text) {
     ASSERT_TRUE(files.write(path, text, FileMode::owner_only));
   }
-  Result<std::unique_ptr<Server>> open() {
-    return open_server(config, "", {world.loop, random, files, metrics, log, host_doors()}, "1.2");
+  Result<std::unique_ptr<Server>> open(const std::string& path = "") {
+    return open_server(config, path, {world.loop, random, files, metrics, log, &host_doors}, "1.2");
   }
-  std::unique_ptr<Server> started() {
-    auto opened = open().value();
+  std::unique_ptr<Server> started(const std::string& path = "") {
+    auto opened = open(path).value();
     EXPECT_TRUE(world.run(opened->start()));
     return opened;
   }
-  std::string get(Server& where, std::string target) {
+  net::Response ask(Server& where, net::Request request) {
     RecordingWriter writer;
-    net::Request request{.method = "GET", .target = std::move(target), .headers = {}, .body = {}};
     net::Peer peer{.address = "unix", .is_local = true};
     EXPECT_TRUE(world.run(where.handler().serve(std::move(request), peer, writer)));
-    return writer.response.body;
+    return writer.response;
+  }
+  std::string get(Server& where, std::string target) {
+    return ask(where, {.method = "GET", .target = std::move(target), .headers = {}, .body = {}})
+        .body;
   }
   std::size_t machines(Server& where) {
     return api::decode_instance_list(get(where, "/v1/instances")).value().items.size();
@@ -46,15 +49,12 @@ class server : public ::testing::Test {
     EXPECT_EQ(world.run(with_timeout(time, where.run())).outcome(), Outcome::deadline);
   }
 
-  HostDoors host_doors() {
-    return {prober, 16, [this]() -> Result<std::unique_ptr<Host>> {
-              return std::make_unique<infra::testing::FakeHost>(kernel);
-            }};
-  }
-
   VirtualWorld world;
   infra::testing::FakeKernel kernel;
   infra::testing::FakeProber prober;
+  const HostDoors host_doors{prober, 16, [this]() -> Result<std::unique_ptr<Host>> {
+                               return std::make_unique<infra::testing::FakeHost>(kernel);
+                             }};
   MemoryFiles files;
   MemoryLogger log;
   Metrics metrics;
@@ -72,6 +72,28 @@ TEST_F(server, keeps_up_with_its_files_while_it_runs) {
   write("/inventory", "instances: [{uid: m1, name: n1}, {uid: m2, name: n2}]");
   run_for(*running, 2s);
   EXPECT_EQ(machines(*running), 2u);
+}
+
+TEST_F(server, with_a_host_makes_true_what_is_put) {
+  write("/proc/sys/net/ipv4/ip_forward", "1\n");
+  write("/config",
+        "listen: [unix:/s]\nstore: {sqlite: \":memory:\"}\ninventory: /inventory\n"
+        "host: {name: lb1, driver: nft}\npools: [{name: public, ranges: [10.0.0.100/30]}]\n");
+  Mistakes mistakes;
+  config = parse_config(files.read("/config", kConfigBytesMax).value(), "/config", mistakes);
+  ASSERT_TRUE(mistakes.empty()) << mistakes.text();
+  auto running = started("/config");
+
+  net::Response said = ask(*running, {.method = "PUT",
+                                      .target = "/v1/owners/local/loadbalancers/web",
+                                      .headers = {{"Content-Type", "application/json"}},
+                                      .body = R"({"spec": {
+      "listeners": [{"protocol": "TCP", "port": 80, "targetGroup": "web"}],
+      "targetGroups": [{"name": "web", "targets": [{"address": "10.1.0.1", "port": 80}]}]}})"});
+  run_for(*running, 2s);
+
+  EXPECT_EQ(said.status, 201) << said.body;
+  EXPECT_TRUE(kernel.has(infra::testing::kVip));
 }
 
 TEST_F(server, reads_its_files_at_once_when_asked) {
@@ -118,6 +140,22 @@ TEST_F(server, without_an_inventory_file_machines_of_an_earlier_one_are_unknown)
 TEST_F(server, a_store_that_cannot_be_opened_is_an_error) {
   config.sqlite = "/no/such/folder/infra.db";
   EXPECT_EQ(open().outcome(), Outcome::lost);
+}
+
+TEST_F(server, forgets_a_history_that_is_old_and_keeps_what_stands) {
+  write("/inventory", "instances: [{uid: m1, name: n1}, {uid: m2, name: n2}]");
+  auto running = started();
+  const auto first = api::decode_instance_list(get(*running, "/v1/instances?limit=1")).value();
+  auto is_gone = [&] {
+    const std::string page = get(*running, "/v1/instances?continue=" + first.continue_token);
+    return page.find("revision-gone") != std::string::npos;
+  };
+  write("/inventory", "instances: [{uid: m1, name: n1}, {uid: m2, name: n3}]");
+  run_for(*running, kHistoryAge);
+  EXPECT_FALSE(is_gone());
+  run_for(*running, kHistoryAge + 2 * kCompactionPeriod);
+  EXPECT_TRUE(is_gone());
+  EXPECT_EQ(machines(*running), 2u);
 }
 
 TEST_F(server, measures_how_long_the_store_blocks) {

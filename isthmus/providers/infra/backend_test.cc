@@ -49,7 +49,8 @@ class infra_backend : public testing::Test {
   std::unique_ptr<backend::Server> open() {
     write("/prod", "owner-token");
     write("/inventory", "instances: []");
-    return backend::open_server(config(), {world.loop, random, files, metrics, log}, "1.2").value();
+    return backend::open_server(config(), "", {world.loop, random, files, metrics, log}, "1.2")
+        .value();
   }
   void write(const std::string& path, std::string_view text) {
     EXPECT_TRUE(files.write(path, text, FileMode::owner_only));
