@@ -96,6 +96,8 @@ Task<Result<>> ConfigFile::load_text() {
 
 // One reason a line, each with the file it is about.
 std::unexpected<Error> ConfigFile::refused_pools(Error error) {
+  mistake_count_ = 1;
+  if (error.outcome == Outcome::lost) return std::unexpected(std::move(error));  // The store's.
   const std::string reasons = std::exchange(error.message, {});
   mistake_count_ = 0;
   for (std::string_view reason : split(reasons, '\n')) {

@@ -191,5 +191,12 @@ TEST_F(config_file, that_is_gone_changes_nothing) {
   EXPECT_EQ(file->trouble(), std::nullopt);
 }
 
+TEST_F(config_file, what_is_wrong_with_the_store_is_not_said_of_the_file) {
+  pools.refusal = Error{Outcome::lost, "pools/public: a damaged record"};
+  Result<> loaded = world.run(file->load());
+  ASSERT_EQ(loaded.outcome(), Outcome::lost);
+  EXPECT_EQ(loaded.error().message, "pools/public: a damaged record");
+}
+
 }  // namespace
 }  // namespace isthmus::infra

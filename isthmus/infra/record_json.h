@@ -50,15 +50,17 @@ Word read_word(JsonReader reader, std::initializer_list<Word> words) {
 template <class Record>
 Result<Record> decode(std::string_view value, Record (*read)(JsonReader document)) {
   Result<json::value> document = parse_json(value);
-  if (!document) return fail(Outcome::lost, "a damaged record: " + document.error().message);
+  if (!document)
+    return fail(Outcome::lost,
+                "a damaged record: " + document.error().message + "; restore a copy");
   Mistakes mistakes;
   JsonReader reader(*document, mistakes);
   Record record = read(reader);
   reader.no_other_fields();
   if (mistakes.empty()) return record;
-  return fail(
-      Outcome::lost,
-      "a damaged record, or one that a newer version of this program wrote: " + mistakes.text());
+  return fail(Outcome::lost,
+              "a damaged record, or one that a newer version of this program wrote: " +
+                  mistakes.text() + "; restore a copy, or run that version");
 }
 
 }  // namespace isthmus::infra::record_json

@@ -5,6 +5,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace isthmus::infra::sqlite {
@@ -21,6 +23,12 @@ Outcome outcome_of(int code) {
     default:
       return Outcome::lost;
   }
+}
+
+// What SQLite says of it, and what helps where nothing else does.
+std::string text_of(sqlite3* handle, int code) {
+  std::string_view advice = outcome_of(code) == Outcome::invalid ? "; restore a copy" : "";
+  return fmt::format("{}{}", sqlite3_errmsg(handle), advice);
 }
 
 // SQLite would make the file readable for everyone; what its journals may be read by follows it.
@@ -40,8 +48,7 @@ Result<bool> Statement::step() {
   int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
-  std::string message = sqlite3_errmsg(sqlite3_db_handle(statement_));
-  return fail(outcome_of(code), std::move(message));
+  return fail(outcome_of(code), text_of(sqlite3_db_handle(statement_), code));
 }
 
 std::uint64_t Statement::integer(int column) const {
@@ -96,7 +103,7 @@ Database::Database(Database&& other) noexcept
 Database::~Database() { sqlite3_close_v2(handle_); }
 
 std::unexpected<Error> Database::failed(int code) const {
-  return fail(outcome_of(code), fmt::format("{}: {}", path_, sqlite3_errmsg(handle_)));
+  return fail(outcome_of(code), fmt::format("{}: {}", path_, text_of(handle_, code)));
 }
 
 Result<> Database::execute(const std::string& sql) {

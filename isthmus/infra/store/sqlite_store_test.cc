@@ -89,7 +89,7 @@ TEST_F(sqlite_store, a_file_that_is_no_database_is_invalid_and_left_alone) {
   std::ofstream(path) << text;
   Result<std::unique_ptr<Store>> store = open_sqlite_store(path);
   ASSERT_EQ(store.outcome(), Outcome::invalid);
-  EXPECT_EQ(store.error().message, path + ": file is not a database");
+  EXPECT_EQ(store.error().message, path + ": file is not a database; restore a copy");
   EXPECT_EQ(std::filesystem::file_size(path), text.size());
 }
 
@@ -106,6 +106,7 @@ TEST_F(sqlite_store, a_damaged_file_is_invalid) {
   Result<std::unique_ptr<Store>> store = open_sqlite_store(path);
   ASSERT_EQ(store.outcome(), Outcome::invalid);
   EXPECT_TRUE(store.error().message.starts_with(path)) << store.error().message;
+  EXPECT_TRUE(store.error().message.ends_with("restore a copy")) << store.error().message;
 }
 
 TEST_F(sqlite_store, another_programs_database_is_invalid_and_left_alone) {
