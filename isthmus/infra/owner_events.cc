@@ -18,6 +18,12 @@ std::optional<std::string_view> behind(std::string_view prefix, std::string_view
   return key.substr(prefix.size());
 }
 
+// The last of the changes that touched an object.
+struct Touched {
+  Revision at = 0;
+  std::optional<AddressRecord> own_address = {};  // Of an address that was this owner's.
+};
+
 api::WatchEvent event(bool removed) {
   api::WatchEvent event;
   event.type = removed ? Type::removed : Type::changed;
@@ -58,20 +64,33 @@ std::optional<api::WatchEvent> OwnerEvents::pool_event(const LedgerSnapshot& sna
   return told;
 }
 
-std::optional<api::WatchEvent> OwnerEvents::address_event(const LedgerSnapshot& snapshot,
-                                                          std::string_view address) {
+std::optional<api::WatchEvent> OwnerEvents::address_event(
+    const LedgerSnapshot& snapshot, std::string_view address,
+    const std::optional<AddressRecord>& last_own) {
   Result<IpAddress> parsed = parse_ip(address);
   if (!parsed) return std::nullopt;
-  const AddressRecord* record = snapshot.addresses.look_up(*parsed);
-  if (record == nullptr || record->owner != owner_) return std::nullopt;
+  const AddressRecord* record = snapshot.address(*parsed);
+  const bool is_own = record != nullptr && record->owner == owner_;
+  if (!is_own && !last_own) return std::nullopt;
+  const AddressRecord& shown_one = is_own ? *record : *last_own;
   const WallTime now = clock_.wall_now();
-  api::WatchEvent told = event(record->holders.empty() && !record->is_cooling(now));
-  told.address = shown(*record, now);
+  api::WatchEvent told = event(!is_own || (record->holders.empty() && !record->is_cooling(now)));
+  told.address = shown(shown_one, now);
   return told;
 }
 
+// The record of an address that the change says is this owner's. One that cannot be read is told by
+// the ledger.
+std::optional<AddressRecord> OwnerEvents::own_address(const Change& change) const {
+  if (!change.value || !change.key.starts_with(kAddressPrefix)) return std::nullopt;
+  Result<AddressRecord> record = decode_address_record(*change.value, change.revision);
+  if (!record || record->owner != owner_) return std::nullopt;
+  return std::move(*record);
+}
+
 std::optional<api::WatchEvent> OwnerEvents::event_of(const LedgerSnapshot& snapshot,
-                                                     std::string_view key) {
+                                                     std::string_view key,
+                                                     const std::optional<AddressRecord>& last_own) {
   const std::size_t own = owner_.size() + 1;
   if (auto rest = behind(kBalancerPrefix, key)) {
     const BalancerRecord* record =
@@ -90,24 +109,28 @@ std::optional<api::WatchEvent> OwnerEvents::event_of(const LedgerSnapshot& snaps
     return told;
   }
   if (auto rest = behind(kPoolPrefix, key)) return pool_event(snapshot, *rest);
-  if (auto rest = behind(kAddressPrefix, key)) return address_event(snapshot, *rest);
+  if (auto rest = behind(kAddressPrefix, key)) return address_event(snapshot, *rest, last_own);
   return std::nullopt;
 }
 
 Task<Result<std::vector<api::WatchEvent>>> OwnerEvents::events_of(Changes changes,
                                                                   Revision before) {
-  std::map<std::string, Revision> last_touched;
+  std::map<std::string, Touched> last_touched;
   for (const Change& change : changes.changes) {
     std::string key = touched(change.key);
-    if (!key.empty()) last_touched[std::move(key)] = change.revision;
+    if (key.empty()) continue;
+    Touched& last = last_touched[std::move(key)];
+    last.at = change.revision;
+    if (auto own = own_address(change)) last.own_address = std::move(own);
   }
   std::vector<api::WatchEvent> events;
   if (last_touched.empty()) co_return events;
   Ledger::Snapshot snapshot = CO_TRY(co_await ledger_.latest());
   std::multimap<Revision, std::string> by_commit;
-  for (auto& [key, revision] : last_touched) by_commit.emplace(revision, key);
+  for (const auto& [key, last] : last_touched) by_commit.emplace(last.at, key);
   for (const auto& [revision, key] : by_commit) {
-    std::optional<api::WatchEvent> told = event_of(*snapshot, key);
+    std::optional<api::WatchEvent> told =
+        event_of(*snapshot, key, last_touched.at(key).own_address);
     if (!told) continue;
     told->revision = revision;
     events.push_back(std::move(*told));

@@ -18,7 +18,8 @@ namespace isthmus::infra {
 // Each object that was touched is told once, as it stands when it is told, at the revision of the
 // last commit that touched it: somebody who reads slowly sees the newest states and not all those
 // between. A load balancer whose spec, addresses or status changed is one event with all of them.
-// Of what the ledger has forgotten meanwhile nothing is told: it was removed before.
+// Of what the ledger has forgotten meanwhile nothing is told: it was removed before. An address is
+// told as removed once it has cooled down, also where its record is gone or somebody else's by now.
 //
 // All that is passed outlives it.
 class OwnerEvents final : public EventSource {
@@ -32,10 +33,14 @@ class OwnerEvents final : public EventSource {
 
  private:
   std::string touched(const std::string& key) const;
-  std::optional<api::WatchEvent> event_of(const LedgerSnapshot& snapshot, std::string_view key);
+  // `last_own` is the value that the address last had while it was this owner's.
+  std::optional<api::WatchEvent> event_of(const LedgerSnapshot& snapshot, std::string_view key,
+                                          const std::optional<AddressRecord>& last_own);
   std::optional<api::WatchEvent> pool_event(const LedgerSnapshot& snapshot, std::string_view name);
   std::optional<api::WatchEvent> address_event(const LedgerSnapshot& snapshot,
-                                               std::string_view address);
+                                               std::string_view address,
+                                               const std::optional<AddressRecord>& last_own);
+  std::optional<AddressRecord> own_address(const Change& change) const;
 
   Ledger& ledger_;
   const Access& access_;

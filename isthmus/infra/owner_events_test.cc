@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "isthmus/infra/ledger_upkeep.h"
 #include "isthmus/infra/object_api_testing.h"
 
 namespace isthmus::infra {
@@ -63,6 +64,27 @@ TEST_F(owner_events, what_is_gone_is_told_with_its_last_value) {
     if (event.load_balancer) EXPECT_EQ(event.type, Type::removed);
     if (event.address) EXPECT_EQ(event.address->state, api::AllocatedAddress::State::cooling);
   }
+}
+
+TEST_F(owner_events, an_address_that_has_cooled_down_is_told_as_removed_to_quick_and_slow_readers) {
+  put_balancer("web");
+  ask("DELETE", path("web"));
+  ASSERT_TRUE(world.run(ledger.finalize({{"prod", "web"}})));
+  const Revision cooling = now();
+  auto removed_addresses = [&] {
+    std::size_t count = 0;
+    for (const api::WatchEvent& event : told_after(cooling)) {
+      count += event.address && event.type == Type::removed;
+    }
+    return count;
+  };
+  world.advance(std::chrono::minutes(5));
+  ASSERT_TRUE(world.run(ledger.forget()));
+  EXPECT_EQ(removed_addresses(), 1u);
+  world.advance(kFreeAge);
+  ASSERT_TRUE(world.run(ledger.forget()));
+  EXPECT_TRUE(world.run(ledger.latest()).value()->addresses.empty());
+  EXPECT_EQ(removed_addresses(), 1u);
 }
 
 TEST_F(owner_events, another_owner_is_told_nothing_of_it_but_of_the_pools_it_may_use) {
