@@ -163,6 +163,7 @@ struct HealthChecker::Impl::Entry final : Timer, ListNode {
   std::uint32_t in_a_row = 0;    // So many answers were like the last one.
   std::uint32_t changed_in = 0;  // The value of told_ when its health changed.
   api::Health health = api::Health::unknown;
+  bool is_listed = false;  // Among those that a user wants, while they are gone through.
   bool was_good = false;
   bool was_slow = false;  // Held its place for the whole timeout.
 };
@@ -224,12 +225,15 @@ HealthChecker::Impl::~Impl() {
 void HealthChecker::Impl::want(const std::string& user, const std::vector<Check>& checks) {
   std::vector<Entry*> wanted;
   wanted.reserve(checks.size());
-  for (const Check& check : checks) wanted.push_back(&entry_of(check));
-  std::ranges::sort(wanted);
-  const auto doubled = std::ranges::unique(wanted);
-  wanted.erase(doubled.begin(), doubled.end());
-
-  for (Entry* entry : wanted) ++entry->users;
+  // In the order given, so that nothing here depends on where entries lie in memory.
+  for (const Check& check : checks) {
+    Entry& entry = entry_of(check);
+    if (!std::exchange(entry.is_listed, true)) wanted.push_back(&entry);
+  }
+  for (Entry* entry : wanted) {
+    entry->is_listed = false;
+    ++entry->users;
+  }
   std::vector<Entry*>& before = users_[user];
   std::swap(before, wanted);
   for (Entry* entry : wanted) {

@@ -191,7 +191,20 @@ TEST(health_checker, what_is_no_longer_wanted_ends_while_it_is_under_way) {
   world.checker.want("prod/web", {});
   world.settle();
   EXPECT_EQ(world.prober.under_way, 0U);
-  EXPECT_EQ(world.prober.cut_short, 1U);
+  EXPECT_EQ(world.prober.cut_short.size(), 1U);
+}
+
+TEST(health_checker, checks_under_way_end_in_the_order_in_which_they_were_wanted) {
+  CheckedWorld world;
+  for (std::uint32_t number : {1U, 2U, 3U}) world.prober.answers[number] = {.after = 1s, .result = {}};
+  world.checker.want("first", {check(1), check(2), check(3)});
+  world.checker.want("then", {check(3), check(1), check(2), check(1)});
+  world.checker.want("first", {});
+  world.advance(100ms);
+  ASSERT_EQ(world.prober.under_way, 3U);
+  world.checker.want("then", {});
+  world.settle();
+  EXPECT_EQ(world.prober.cut_short, (std::vector<std::uint32_t>{3, 1, 2}));
 }
 
 TEST(health_checker, what_ends_and_begins_in_one_turn_is_asked_anew) {

@@ -55,7 +55,7 @@ class FakeProber final : public net::Prober {
     const auto found = answers.find(number_of(request.endpoint.address));
     const Answer answer = found == answers.end() ? Answer{} : found->second;
     Result<> waited = co_await sleep_for(answer.after);
-    if (!waited) ++cut_short;
+    if (!waited) cut_short.push_back(number_of(request.endpoint.address));
     CO_TRY(std::move(waited));
     co_return answer.result;
   }
@@ -73,7 +73,7 @@ class FakeProber final : public net::Prober {
   std::vector<Call> calls;
   std::size_t under_way = 0;
   std::size_t under_way_most = 0;
-  std::size_t cut_short = 0;
+  std::vector<std::uint32_t> cut_short;  // Targets whose probe was ended by us.
 
  private:
   struct Place {
