@@ -54,30 +54,6 @@ std::optional<InterfaceAddress> read_address(const nlmsghdr& header, int& index)
 
 }  // namespace
 
-AddressPlan plan_addresses(const std::vector<InterfaceAddress>& present,
-                           std::vector<BoundAddress> wanted) {
-  std::ranges::sort(wanted);
-  AddressPlan plan;
-  for (const InterfaceAddress& one : present) {
-    BoundAddress bound{one.address, one.interface};
-    if (one.ours && !std::ranges::binary_search(wanted, bound)) plan.unbind.push_back(bound);
-  }
-  for (const BoundAddress& one : wanted) {
-    auto foreign = [&](const InterfaceAddress& there) {
-      return there.address == one.address && !there.ours;
-    };
-    auto bound = [&](const InterfaceAddress& there) {
-      return there.address == one.address && there.ours && there.interface == one.interface;
-    };
-    if (std::ranges::any_of(present, foreign)) {
-      plan.foreign.push_back(one);
-    } else if (std::ranges::none_of(present, bound)) {
-      plan.bind.push_back(one);
-    }
-  }
-  return plan;
-}
-
 Result<std::string> interface_for(const IpAddress& address,
                                   const std::vector<InterfaceAddress>& present,
                                   const std::string& fallback) {

@@ -38,19 +38,6 @@ struct BoundAddress {
   friend auto operator<=>(const BoundAddress&, const BoundAddress&) = default;
 };
 
-struct AddressPlan {
-  std::vector<BoundAddress> unbind;  // First: an address that moves is unbound before it is bound.
-  std::vector<BoundAddress> bind;
-  // Wanted, but the host has them already and not from us: they stay as they are.
-  std::vector<BoundAddress> foreign;
-
-  bool empty() const { return unbind.empty() && bind.empty() && foreign.empty(); }
-};
-
-// What changes so that exactly the wanted ones are ours.
-AddressPlan plan_addresses(const std::vector<InterfaceAddress>& present,
-                           std::vector<BoundAddress> wanted);
-
 // Where an address belongs: on the interface whose connected prefix contains it, the longest one of
 // several; else on `fallback`, the pool's interface, if it is not empty. invalid: neither.
 Result<std::string> interface_for(const IpAddress& address,

@@ -14,7 +14,6 @@ namespace {
 IpAddress ip(std::string_view text) { return parse_ip(text).value(); }
 
 using Present = std::vector<InterfaceAddress>;
-using Bound = std::vector<BoundAddress>;
 
 const Present kHost{{ip("10.0.0.2"), 8, "wan", false},
                     {ip("10.88.0.1"), 24, "lan", false},
@@ -36,26 +35,6 @@ TEST(addresses, links_are_the_prefixes_of_others_addresses) {
   std::vector<std::string> links;
   for (const IpPrefix& link : links_of(kHost)) links.push_back(to_string(link));
   EXPECT_EQ(links, (std::vector<std::string>{"10.0.0.0/8", "10.88.0.0/24", "fd88::/64"}));
-}
-
-TEST(addresses, ours_that_are_not_wanted_go_and_missing_ones_come) {
-  AddressPlan plan = plan_addresses(kHost, {{ip("10.88.0.101"), "lan"}});
-  EXPECT_EQ(plan.unbind, (Bound{{ip("10.88.0.100"), "lan"}}));
-  EXPECT_EQ(plan.bind, (Bound{{ip("10.88.0.101"), "lan"}}));
-  EXPECT_TRUE(plan_addresses(kHost, {{ip("10.88.0.100"), "lan"}}).empty());
-}
-
-TEST(addresses, one_on_the_wrong_interface_moves) {
-  AddressPlan plan = plan_addresses(kHost, {{ip("10.88.0.100"), "wan"}});
-  EXPECT_EQ(plan.unbind, (Bound{{ip("10.88.0.100"), "lan"}}));
-  EXPECT_EQ(plan.bind, (Bound{{ip("10.88.0.100"), "wan"}}));
-}
-
-TEST(addresses, what_the_host_has_by_itself_is_foreign) {
-  AddressPlan plan = plan_addresses(kHost, {{ip("10.88.0.1"), "lan"}, {ip("10.88.0.100"), "lan"}});
-  EXPECT_EQ(plan.foreign, (Bound{{ip("10.88.0.1"), "lan"}}));
-  EXPECT_TRUE(plan.bind.empty());
-  EXPECT_TRUE(plan.unbind.empty());
 }
 
 class AddressesTest : public testing::PrivilegedTest {

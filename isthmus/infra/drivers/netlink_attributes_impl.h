@@ -60,7 +60,8 @@ inline Attributes nested(const nlattr* attribute) { return attributes_of(inside(
 // A number of exactly this type, or the fallback where there is none or one of another size.
 template <class Number>
 Number number_in(const nlattr* attribute, Number fallback) {
-  if (attribute == nullptr || mnl_attr_get_payload_len(attribute) < sizeof(Number)) return fallback;
+  if (attribute == nullptr || mnl_attr_get_payload_len(attribute) != sizeof(Number))
+    return fallback;
   Number number{};
   __builtin_memcpy(&number, mnl_attr_get_payload(attribute), sizeof number);
   return number;
