@@ -54,6 +54,9 @@ class Machine:
     def make_well(self):
         """Its cable is plugged in, its application runs and says that it is healthy."""
         self._set_port("up")
+        self.make_application_well()
+
+    def make_application_well(self):
         self.process.send(signal.SIGCONT)
         self.set_health(200)
 
@@ -100,8 +103,9 @@ class Topology:
         if left := self.bound():
             self.host.ip(*(f"address del {address} dev eth0" for address in left))
         self.host.write_settings({"ipv4/ip_forward": 1, "ipv6/conf/all/forwarding": 1})
+        self.inside.ip(*(f"link set {machine.port[1]} up" for machine in self.machines))
         for machine in self.machines:
-            machine.make_well()
+            machine.make_application_well()
 
     def vip(self, number=0, family=4):
         """An address for a load balancer, by number."""

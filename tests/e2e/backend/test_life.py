@@ -28,11 +28,11 @@ def test_created_changed_deleted(net, backend):
     assert changed["metadata"]["generation"] == 2
     backend.ready("web", 2)
     names(net.ask(address, 81))
-    assert "error" in net.ask(address, 80, timeout=1)[0]
+    assert "error" in net.ask(address, 80, timeout=0.4)[0]
 
     backend.remove("web")
     assert net.bound() == set()
-    assert "error" in net.ask(address, 81, timeout=1)[0]
+    assert "error" in net.ask(address, 81, timeout=0.4)[0]
 
 
 def test_an_equal_spec_changes_nothing(net, backend):
@@ -219,3 +219,58 @@ def test_pools_are_changed_while_it_runs(net, make_backend):
         assert "10.77.0.128/28" in pool["spec"]["ranges"], pool
     until(has_grown)
     backend.serve("new", inline(net, addresses=["10.77.0.130"]))
+
+
+def test_an_address_of_no_network_here_needs_to_be_told_its_interface(net, make_backend):
+    backend = make_backend(net, pools=[
+        {"name": "told", "ranges": ["192.0.2.0/28"], "interface": "eth0", "autoAssign": False},
+        {"name": "untold", "ranges": ["198.51.100.0/28"], "autoAssign": False}])
+    net.client.ip("route replace 192.0.2.0/28 via 10.77.0.2")
+
+    said = backend.serve("web", inline(net, pool="told"))
+
+    address = said["status"]["addresses"][0]
+    assert address.startswith("192.0.2.") and net.bound() == {address}
+    names(net.ask(address, 80, count=3))
+    backend.put("lost", inline(net, pool="untold"))
+    backend.until_condition("lost", "Programmed", "False", "NoInterface")
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_neighbours_are_told_where_an_address_is(net, backend, family):
+    address = net.vip(9, family)
+    somebody = "02:00:00:00:00:99"
+    net.client.ip(f"neigh replace {address} lladdr {somebody} dev eth0 nud stale")
+
+    backend.serve("web", inline(net, family=family, addresses=[address]))
+
+    until(lambda: somebody not in net.client.run("ip", "neigh", "show", address))
+    names(net.ask(address, 80, count=3))
+
+
+def test_a_configuration_that_contradicts_itself_is_refused_with_all_its_mistakes(
+        net, make_backend):
+    backend = make_backend(net, start=False, pools=[
+        {"name": "one", "ranges": ["10.77.0.192/28"]},
+        {"name": "two", "ranges": ["10.77.0.200/29"]},
+        {"name": "bits", "ranges": ["10.77.0.129/28"]}])
+
+    backend.infra.launch()
+
+    assert backend.infra.process.wait(10) != 0
+    said = backend.infra.process.output()
+    assert "10.77.0.200/29" in said and "10.77.0.192/28" in said, said
+    assert "10.77.0.129/28" in said and "pools" in said, said
+
+
+def test_one_request_is_followed_from_the_put_to_the_kernel(net, backend):
+    answer = backend.client.request("PUT", backend.path("loadbalancers", "web"),
+                                    body={"metadata": {}, "spec": inline(net)},
+                                    headers={"X-Request-ID": "follow-me-17"})
+    assert answer.status == 201, answer.text
+    backend.ready("web")
+
+    log = backend.infra.process.output().splitlines()
+    mine = [line for line in log if 'name="web"' in line or "follow-me-17" in line]
+    assert any("follow-me-17" in line and "audit" in line for line in mine), log
+    assert any("generation" in line and "follow-me-17" not in line for line in mine), log

@@ -65,7 +65,8 @@ def test_keep_serves_neighbours_whose_answers_would_go_another_way(flat, make_ba
         assert {answer["client"] for answer in answers} == {host_address(flat, family)}
 
 
-def test_keep_where_the_way_back_is_elsewhere_is_named(flat, make_backend):
+def test_keep_where_the_way_back_is_elsewhere_is_named(make_net, make_backend):
+    flat = make_net(flat=True)
     backend = make_backend(flat)
     address = backend.serve("web", inline(flat, sourceAddress="keep"))["status"]["addresses"][0]
 
