@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "isthmus/infra/drivers/forwarding.h"
+#include "isthmus/infra/drivers/host_claim.h"
 #include "isthmus/infra/drivers/nft_driver.h"
 
 namespace isthmus::infra {
@@ -17,10 +18,12 @@ namespace {
 
 class KernelHost final : public Host {
  public:
-  KernelHost(drivers::NetlinkSocket rules, drivers::NetlinkSocket addresses,
-             drivers::NetlinkSocket flows, drivers::LinkProbe probe,
-             drivers::LinkAnnouncer announcer, drivers::KernelEvents events, const Clock& clock)
-      : balancers_(std::move(rules)),
+  KernelHost(drivers::HostClaim claim, drivers::NetlinkSocket rules,
+             drivers::NetlinkSocket addresses, drivers::NetlinkSocket flows,
+             drivers::LinkProbe probe, drivers::LinkAnnouncer announcer,
+             drivers::KernelEvents events, const Clock& clock)
+      : claim_(std::move(claim)),
+        balancers_(std::move(rules)),
         addresses_(std::move(addresses)),
         probe_(std::move(probe)),
         announcer_(std::move(announcer)),
@@ -35,6 +38,7 @@ class KernelHost final : public Host {
   drivers::FlowWatch& flows() override { return flows_; }
 
  private:
+  drivers::HostClaim claim_;
   drivers::NftDriver balancers_;
   drivers::InterfaceAddresses addresses_;
   drivers::LinkProbe probe_;
@@ -44,15 +48,16 @@ class KernelHost final : public Host {
 };
 
 Result<std::unique_ptr<Host>> open_sockets(const Clock& clock) {
+  drivers::HostClaim claim = TRY(drivers::HostClaim::take());
   drivers::NetlinkSocket rules = TRY(drivers::NetlinkSocket::open(NETLINK_NETFILTER));
   drivers::KernelEvents events = TRY(drivers::KernelEvents::open(rules.port()));
   drivers::NetlinkSocket addresses = TRY(drivers::NetlinkSocket::open(NETLINK_ROUTE));
   drivers::NetlinkSocket flows = TRY(drivers::NetlinkSocket::open(NETLINK_NETFILTER));
   drivers::LinkProbe probe = TRY(drivers::LinkProbe::open());
   drivers::LinkAnnouncer announcer = TRY(drivers::LinkAnnouncer::open());
-  return std::make_unique<KernelHost>(std::move(rules), std::move(addresses), std::move(flows),
-                                      std::move(probe), std::move(announcer), std::move(events),
-                                      clock);
+  return std::make_unique<KernelHost>(std::move(claim), std::move(rules), std::move(addresses),
+                                      std::move(flows), std::move(probe), std::move(announcer),
+                                      std::move(events), clock);
 }
 
 }  // namespace

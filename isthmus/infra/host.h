@@ -30,9 +30,10 @@ class Host {
   virtual drivers::FlowWatch& flows() = 0;
 };
 
-// Opens the sockets, in the network namespace of the caller, where they stay. The clock outlives
-// the host. denied: CAP_NET_ADMIN or CAP_NET_RAW is missing; unsupported: the kernel lacks
-// something; both say what to do.
+// Opens the sockets, in the network namespace of the caller, where they stay, and claims the host.
+// The clock outlives the host. denied: CAP_NET_ADMIN or CAP_NET_RAW is missing; unsupported: the
+// kernel lacks something; conflict: another process holds the host (drivers/host_claim.h). Each
+// says what to do.
 Result<std::unique_ptr<Host>> open_host(const Clock& clock);
 
 // ok: this host forwards packets of these families, as a host that balances must. invalid: it does

@@ -5,7 +5,7 @@ from specs import inline, names
 
 
 def test_the_second_on_one_host_refuses_and_harms_nobody(make_net, make_backend):
-    net = make_net(machines=1)
+    net = make_net()
     first = make_backend(net)
     address = first.serve("web", inline(net))["status"]["addresses"][0]
 
