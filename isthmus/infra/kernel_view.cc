@@ -26,6 +26,7 @@ std::optional<KernelNote> parse_note(std::string_view text) {
   if (error != std::errc{} || !whole || note.name.owner.empty() || note.name.name.empty()) {
     return std::nullopt;
   }
+  note.generation = std::min(note.generation, KernelNote::kGenerationMax);
   return note;
 }
 

@@ -20,6 +20,10 @@ namespace isthmus::infra {
 // kernel, so every form that was ever written stays readable; what a later one may add behind a
 // further space is passed over.
 struct KernelNote {
+  // Higher than any that was ever counted to, and far below what a record can hold. A note that
+  // says more was written by other hands, and is read as this: the next generation is above it.
+  static constexpr std::uint64_t kGenerationMax = std::uint64_t{1} << 52;
+
   ObjectName name;
   std::uint64_t generation = 0;
 

@@ -21,9 +21,14 @@ drivers::HeldListener listener(std::string note) {
 }
 
 TEST(kernel_note, is_read_as_it_was_written) {
-  const KernelNote note{kWeb, 18'446'744'073'709'551'615U};
-  EXPECT_EQ(encode(note), "prod/web 18446744073709551615");
+  const KernelNote note{kWeb, KernelNote::kGenerationMax};
+  EXPECT_EQ(encode(note), "prod/web 4503599627370496");
   EXPECT_EQ(parse_note(encode(note)), note);
+}
+
+TEST(kernel_note, of_other_hands_leaves_room_for_the_next_generations) {
+  EXPECT_EQ(parse_note("prod/web 18446744073709551615"),
+            (KernelNote{kWeb, KernelNote::kGenerationMax}));
 }
 
 TEST(kernel_note, passes_over_what_a_later_version_adds) {
