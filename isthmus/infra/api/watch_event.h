@@ -25,7 +25,8 @@ namespace isthmus::infra::api {
 struct WatchEvent {
   enum class Type : std::uint8_t {
     changed,   // The object is new or different; also a machine that became unknown.
-    removed,   // The object is gone (a machine: retired); its last value is carried.
+    removed,   // The object is gone (a machine: retired); its last value is carried, without
+               // targets.
     bookmark,  // Everything up to the revision has been sent.
     problem,   // The stream ends here, for this reason.
     other,     // A type or kind of object that this client does not know: pass over it.
