@@ -1,5 +1,7 @@
 #include "isthmus/infra/rules_keeper.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -57,6 +59,8 @@ Result<> RulesKeeper::look() {
   if (seen_) append(drift_, compare(view_.held(), *found));
   seen_ = true;
   view_.replace(std::move(*found));
+  // For a moment all rules were here twice, and glibc would keep that.
+  ::malloc_trim(0);
   return {};
 }
 
