@@ -196,7 +196,8 @@ TEST(health_checker, what_is_no_longer_wanted_ends_while_it_is_under_way) {
 
 TEST(health_checker, checks_under_way_end_in_the_order_in_which_they_were_wanted) {
   CheckedWorld world;
-  for (std::uint32_t number : {1U, 2U, 3U}) world.prober.answers[number] = {.after = 1s, .result = {}};
+  for (std::uint32_t number : {1U, 2U, 3U})
+    world.prober.answers[number] = {.after = 1s, .result = {}};
   world.checker.want("first", {check(1), check(2), check(3)});
   world.checker.want("then", {check(3), check(1), check(2), check(1)});
   world.checker.want("first", {});
