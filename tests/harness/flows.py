@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Asks an address, each time with a new flow, and prints who answered: a JSON document a line.
 
-    flows.py ADDRESS PORT [--count N] [--udp] [--timeout SECONDS] [--source ADDRESS …] [--path PATH]
+    flows.py ADDRESS PORT [--count N] [--udp] [--timeout SECONDS] [--source ADDRESS]… [--path P]
 
 --count is for each source. After twenty failures it stops: more would only take more time.
 

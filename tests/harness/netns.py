@@ -66,7 +66,8 @@ class World:
             enter += ["-U", "--preserve-credentials"]
         made = self.namespaces[name] = Namespace(name, holder.pid, enter)
         # Addresses are good at once; the kernel would try each for a second or two.
-        made.write_settings({"ipv6/conf/default/accept_dad": 0, "ipv6/conf/default/dad_transmits": 0})
+        made.write_settings({"ipv6/conf/default/accept_dad": 0,
+                             "ipv6/conf/default/dad_transmits": 0})
         made.ip("link set lo up")
         return made
 

@@ -225,7 +225,7 @@ class Topology:
         return machine
 
     def start_responder(self, name, namespace):
-        """Something that listens on every address of a namespace: its Machine, without addresses."""
+        """What listens on every address of a namespace: its Machine, without addresses."""
         machine = Machine(name, "", "", namespace)
         self.start_machine(machine)
         return machine

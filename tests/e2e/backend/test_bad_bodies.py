@@ -44,6 +44,9 @@ WRONG = [
     (("listeners", 0, "targetGroup"), "nobody"),
     (("targetGroups", 0, "targets", 0, "address"), "::ffff:10.88.0.11"),
     (("targetGroups", 0, "targets", 0, "address"), "127.0.0.1"),
+    (("targetGroups", 0, "targets", 0, "address"), "169.254.169.254"),
+    (("targetGroups", 0, "targets", 0, "address"), "10.77.0.200"),  # Of a pool.
+    (("targetGroups", 0, "targets", 0, "address"), "10.77.0.2"),  # The host's own.
     (("targetGroups", 0, "targets", 0, "address"), "10.88.0.11/24"),
     (("targetGroups", 0, "targets", 0, "port"), 0),
     (("targetGroups", 0, "targets", 0, "port"), 65536),

@@ -11,8 +11,8 @@ from harness import netns, programs
 
 GUIDE = os.path.join(programs.ROOT, "docs/guides/backend.md")
 
-# Namespaces of its own for everything the guide touches, so that it finds the names it uses free
-# and leaves nothing on this machine: /run/netns, /tmp, the network, and processes, which end with it.
+# Namespaces of its own for all that the guide touches (/run/netns, /tmp, network, processes), so
+# that the names it uses are free there, and nothing of it is left on this machine.
 ALONE = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
 SET_UP = """
 mkdir -p /run/netns

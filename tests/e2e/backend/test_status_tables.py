@@ -35,8 +35,8 @@ def test_what_is_ready_is_told_in_one_line_each(net, backend):
 
     assert code == 0, out
     head, line, *rest = out.splitlines()
-    assert head.split() == ["OWNER", "LOAD", "BALANCER", "ADDRESSES", "READY", "PROGRAMMED", "HEALTHY",
-                            "GENERATION", "REPAIRS"]
+    assert head.split() == ["OWNER", "LOAD", "BALANCER", "ADDRESSES", "READY", "PROGRAMMED",
+                            "HEALTHY", "GENERATION", "REPAIRS"]
     assert line.split()[:5] == ["local", "web", address, "True", "True"]
     assert line.index(address) == head.index("ADDRESSES")
     assert any(row.split()[:4] == [address, "held", "local", "web"] for row in rest)

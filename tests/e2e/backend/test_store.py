@@ -1,4 +1,4 @@
-"""The store: old copies of it, a full disk under it, damage, newer versions, and two that want it."""
+"""The store: old copies, a full disk under it, damage, newer versions, and two that want it."""
 
 import contextlib
 import os
