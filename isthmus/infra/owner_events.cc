@@ -60,7 +60,6 @@ std::optional<api::WatchEvent> OwnerEvents::pool_event(const LedgerSnapshot& sna
   if (record == nullptr || (allowed != nullptr && !allowed->contains(name))) return std::nullopt;
   api::WatchEvent told = event(record->removed);
   told.pool = record->pool;
-  told.pool->use = use_of(snapshot, record->pool, ledger_.circumstances());
   return told;
 }
 

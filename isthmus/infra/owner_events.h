@@ -20,6 +20,7 @@ namespace isthmus::infra {
 // between. A load balancer whose spec, addresses or status changed is one event with all of them.
 // Of what the ledger has forgotten meanwhile nothing is told: it was removed before. An address is
 // told as removed once it has cooled down, also where its record is gone or somebody else's by now.
+// A pool is told as it is configured, without its use, which changes with every address.
 //
 // All that is passed outlives it.
 class OwnerEvents final : public EventSource {

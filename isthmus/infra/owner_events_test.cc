@@ -96,7 +96,7 @@ TEST_F(owner_events, another_owner_is_told_nothing_of_it_but_of_the_pools_it_may
   auto events = told_after(before, "test");
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].pool->ranges, pool.ranges);
-  EXPECT_EQ(events[0].pool->use.at(0).total, 16u);
+  EXPECT_TRUE(events[0].pool->use.empty()) << "it would be old with the next address";
   bool removed = false;
   for (const api::WatchEvent& event : told_after(before)) {
     if (event.pool && event.pool->name == "private") removed = event.type == Type::removed;

@@ -79,10 +79,12 @@ json::object to_json(const Pool& pool) {
   spec["coolDown"] = format_duration(pool.cool_down);
   spec["autoAssign"] = pool.auto_assign;
   spec["sourceAddress"] = to_string(pool.source_address);
+  json::object status;
+  if (!pool.use.empty()) status["use"] = to_json(pool.use);
   return {{"kind", "Pool"},
           {"metadata", json::object{{"name", pool.name}, {"revision", pool.revision}}},
           {"spec", std::move(spec)},
-          {"status", json::object{{"use", to_json(pool.use)}}}};
+          {"status", std::move(status)}};
 }
 
 json::object to_json(const AllocatedAddress& address) {

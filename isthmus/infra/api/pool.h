@@ -34,7 +34,7 @@ struct Pool {
   bool auto_assign = true;  // Load balancers that name no pool may get its addresses.
   SourceAddress source_address = SourceAddress::masquerade;
   std::uint64_t revision = 0;
-  std::vector<PoolUse> use;  // Status: one per family of the ranges.
+  std::vector<PoolUse> use;  // Status: one per family; none in events.
 
   friend bool operator==(const Pool&, const Pool&) = default;
 };
