@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "isthmus/base/scope.h"
+#include "isthmus/infra/ledger_upkeep.h"
 
 namespace isthmus::infra {
 namespace {
@@ -22,7 +23,8 @@ std::vector<IpFamily> families_of(const std::vector<api::Pool>& pools) {
 
 Balancing::Balancing(const HostConfig& config, Parts parts, HostDoors doors,
                      std::unique_ptr<Host> host)
-    : log_(parts.log),
+    : loop_(parts.loop),
+      log_(parts.log),
       host_(std::move(host)),
       ledger_(parts.store, parts.loop, parts.random, config.name),
       gauges_(ledger_, parts.metrics),
@@ -51,10 +53,13 @@ Task<Result<>> Balancing::run() {
 
 Task<Result<>> Balancing::keep_forgetting() {
   while (true) {
-    CO_TRY(co_await sleep_for(kForgetPeriod));
     Result<> forgotten = co_await ledger_.forget();
     if (is_our_own(forgotten.outcome())) co_return forgotten;
     if (!forgotten) log_.error("old records stay for now", {{"reason", forgotten.error()}});
+    // What was forgotten was read before, so that something is remembered.
+    const Duration pause =
+        forgotten ? until_forgetting(*ledger_.remembered(), loop_.wall_now()) : kForgetPeriod;
+    CO_TRY(co_await sleep_for(pause));
   }
 }
 

@@ -29,9 +29,6 @@
 
 namespace isthmus::infra {
 
-// How often what has lost its meaning (cooled addresses, old tombstones) is forgotten.
-inline constexpr Duration kForgetPeriod = std::chrono::minutes(1);
-
 // The doors to the machine the backend runs on. They outlive whoever is given them.
 struct HostDoors {
   net::Prober& prober;
@@ -72,6 +69,7 @@ class Balancing final : public PoolKeeper {
  private:
   Task<Result<>> keep_forgetting();
 
+  Loop& loop_;
   Logger& log_;
   std::unique_ptr<Host> host_;
   Ledger ledger_;

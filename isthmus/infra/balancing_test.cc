@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "isthmus/infra/ledger_upkeep.h"
 #include "isthmus/infra/reconciler_testing.h"
 
 namespace isthmus::infra::testing {
@@ -55,6 +56,31 @@ TEST_F(BalancingTest, what_is_put_is_held_by_the_host_and_what_is_deleted_is_for
   world.advance(public_pool().cool_down + 3 * kForgetPeriod + 1s);
   EXPECT_FALSE(kernel.has(kVip));
   EXPECT_EQ(world.run(balancing.ledger().latest()).value()->address(kVip), nullptr);
+  scope.cancel();
+  world.settle();
+}
+
+TEST_F(BalancingTest, that_an_address_has_cooled_down_is_told_when_it_is_so) {
+  Balancing balancing(*config().host, {*store, world.loop, random, metrics, log}, doors(),
+                      std::make_unique<FakeHost>(kernel));
+  ASSERT_TRUE(world.run(balancing.start()));
+  std::vector<api::Pool> pools = config().pools;
+  pools.front().cool_down = 3s;
+  ASSERT_TRUE(world.run(balancing.load_pools(pools)));
+  Scope scope(world.loop);
+  scope.spawn(&Balancing::run, &balancing);
+  ASSERT_TRUE(world.run(balancing.ledger().put(a_balancer(), {}, nullptr, false)));
+  world.advance(1s);
+  auto may_have_it_back = [&] {
+    Ledger::Snapshot snapshot = world.run(balancing.ledger().latest()).value();
+    const AddressRecord* record = snapshot->address(kVip);
+    return record == nullptr ? "nobody, and it is forgotten" : record->last_holder;
+  };
+  ASSERT_TRUE(world.run(balancing.ledger().remove(kWeb, {}, false)));
+  world.advance(1s);
+  EXPECT_EQ(may_have_it_back(), "web");
+  world.advance(4s);
+  EXPECT_EQ(may_have_it_back(), "");
   scope.cancel();
   world.settle();
 }

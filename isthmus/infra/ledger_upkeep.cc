@@ -163,6 +163,19 @@ std::vector<Write> plan_forget(const LedgerSnapshot& snapshot, WallTime now) {
   return writes;
 }
 
+Duration until_forgetting(const LedgerSnapshot& snapshot, WallTime now) {
+  Duration pause = kForgetPeriod;
+  for (const auto& [name, record] : snapshot.pools) {
+    if (!record->removed) pause = std::min(pause, record->pool.cool_down);
+  }
+  for (const auto& [address, record] : snapshot.addresses) {
+    // One without a last holder was told already.
+    if (!record->holders.empty() || record->last_holder.empty() || !record->free_at) continue;
+    if (*record->free_at < now + pause) pause = *record->free_at - now;
+  }
+  return std::max(pause, kForgetPauseMin);
+}
+
 std::vector<PoolRecord> plan_pools(const LedgerSnapshot& snapshot,
                                    const std::vector<api::Pool>& pools, Mistakes& mistakes) {
   std::map<std::string_view, const api::Pool*> named;

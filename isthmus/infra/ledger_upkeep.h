@@ -23,6 +23,11 @@ inline constexpr std::size_t kTombstonesMax = 10'000;
 // watches is told.
 inline constexpr Duration kFreeAge = std::chrono::minutes(1);
 
+// How often what has lost its meaning is looked for: tombstones can wait so long, and a cool-down
+// that has ended is told within the shorter time.
+inline constexpr Duration kForgetPeriod = std::chrono::minutes(1);
+inline constexpr Duration kForgetPauseMin = std::chrono::seconds(1);
+
 // Those of the names that are leaving become tombstones, which keep no targets, their addresses are
 // released and their statuses go. Each key is written once.
 std::vector<Write> plan_finalize(const LedgerSnapshot& snapshot, std::span<const ObjectName> names,
@@ -33,6 +38,11 @@ std::vector<Write> plan_finalize(const LedgerSnapshot& snapshot, std::span<const
 // for a while before. An address that would cool down for longer than its pool says, because the
 // clock went back or the pool was changed, cools down for so long from now on.
 std::vector<Write> plan_forget(const LedgerSnapshot& snapshot, WallTime now);
+
+// How long nothing more loses its meaning that somebody who watches waits for: until the next
+// address has cooled down, and no longer than the shortest cool-down, which may begin at any
+// moment. At most kForgetPeriod, at least kForgetPauseMin.
+Duration until_forgetting(const LedgerSnapshot& snapshot, WallTime now);
 
 // The records to write so that the pools are as said. Mistakes, with which nothing of the answer
 // may be used: a name twice, ranges that overlap, and a pool or range that would go while it still

@@ -108,6 +108,25 @@ TEST_F(ledger_upkeep, an_address_that_has_cooled_down_is_told_as_free_and_then_f
   EXPECT_EQ(forgotten(), std::vector<std::string>{"addresses/192.0.2.0"});
 }
 
+TEST_F(ledger_upkeep, the_next_time_to_forget_is_when_the_next_cool_down_ends) {
+  auto until = [&] { return until_forgetting(ledger.snapshot, ledger.now); };
+  put(kWeb);
+  EXPECT_EQ(until(), kForgetPeriod);
+  ledger.remove(kWeb);
+  EXPECT_EQ(until(), kForgetPeriod);
+  ledger.now += 5min - 20s;
+  EXPECT_EQ(until(), 20s);
+  ledger.now += 20s;
+  EXPECT_EQ(until(), kForgetPauseMin);
+  forgotten();
+  EXPECT_EQ(until(), kForgetPeriod) << "that it is free was told";
+
+  PoolRecord quick = *ledger.snapshot.pool("public");
+  quick.pool.cool_down = 2s;
+  ledger.snapshot.pools["public"] = std::make_shared<const PoolRecord>(std::move(quick));
+  EXPECT_EQ(until(), 2s) << "a cool-down that begins now ends then";
+}
+
 TEST_F(ledger_upkeep, an_address_cools_down_no_longer_than_its_pool_says_when_the_clock_went_back) {
   put(kWeb);
   ledger.remove(kWeb);
