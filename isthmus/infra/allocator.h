@@ -66,6 +66,8 @@ struct Circumstances {
   // Pools this owner may use; nullptr: all of them.
   const std::set<std::string, std::less<>>* pools_allowed = nullptr;
   const UnusableAddresses* unusable = nullptr;  // nullptr: none is known.
+  // Whether it is this host that sends flows on to targets, so that none may be unusable.
+  bool forwards = true;
 };
 
 // The addresses of a load balancer after the change, and the address records that must be written

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "isthmus/infra/record_json.h"
+#include "isthmus/infra/target_check.h"
 
 namespace isthmus::infra {
 namespace {
@@ -105,6 +106,7 @@ BalancerPlan plan_put(const LedgerSnapshot& snapshot, const api::LoadBalancer& s
     plan.record = *standing;
     return plan;
   }
+  if (auto failure = target_failure(snapshot, said, circumstances)) return refused(*failure);
   auto allocated = allocate(snapshot, name, said.spec, circumstances);
   if (!allocated) return refused(std::move(allocated).error());
   plan.write = true;

@@ -41,7 +41,7 @@ struct BalancerPlan {
 // kernel was seen to hold under the name, 0 for none.
 //
 // Problems: revision-conflict; quota-exceeded; invalid-spec for a target set that is not there,
-// each at its pointer; those of allocate().
+// each at its pointer; those of target_check.h and of allocate().
 BalancerPlan plan_put(const LedgerSnapshot& snapshot, const api::LoadBalancer& said,
                       const Preconditions& preconditions, const Circumstances& circumstances,
                       const std::string& uid, std::uint64_t kernel_generation);

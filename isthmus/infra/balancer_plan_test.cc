@@ -127,6 +127,20 @@ TEST_F(balancer_plan, target_sets_that_are_not_there_are_named_each_at_its_place
   EXPECT_EQ(problem.errors[1].pointer, "/spec/targetGroups/2/targetSet");
 }
 
+TEST_F(balancer_plan, an_address_of_a_pool_is_no_target_but_what_stands_may_be_put_again) {
+  api::LoadBalancer said = a_balancer(kWeb);
+  said.spec.target_groups[0].targets[0].address = ip("192.0.2.7");
+  api::Problem problem = *put(said).problem;
+  EXPECT_EQ(problem.suffix(), api::problem::invalid_spec);
+  ASSERT_EQ(problem.errors.size(), 1u);
+  EXPECT_EQ(problem.errors[0].pointer, "/spec/targetGroups/0/targets/0/address");
+
+  put(a_balancer(kWeb));
+  ledger.add_pool("machines", {"10.0.0.0/24"}, false);
+  EXPECT_FALSE(put(a_balancer(kWeb)).problem);
+  EXPECT_TRUE(put(a_balancer(kWeb, {81})).problem);
+}
+
 TEST_F(balancer_plan, a_deletion_is_requested_once_and_the_address_stays_meanwhile) {
   put(a_balancer(kWeb));
   BalancerPlan plan = remove(kWeb);

@@ -39,7 +39,9 @@ Balancing::Balancing(const HostConfig& config, Parts parts, HostDoors doors,
                    .log = parts.log,
                    .role = {.name = config.name,
                             .announce_only = config.driver == HostConfig::Driver::announce},
-                   .probe = {.window = config.probe}}) {}
+                   .probe = {.window = config.probe}}) {
+  if (config.driver == HostConfig::Driver::announce) ledger_.leave_targets_to_others();
+}
 
 Task<Result<>> Balancing::run() {
   Scope& here = co_await current_scope();

@@ -122,7 +122,8 @@ Circumstances Ledger::circumstances(const Pools* pools_allowed) const {
           .host = host_,
           .orphans = orphans_,
           .pools_allowed = pools_allowed,
-          .unusable = &unusable_};
+          .unusable = &unusable_,
+          .forwards = forwards_};
 }
 
 std::uint64_t Ledger::kernel_generation(const ObjectName& name) const {
@@ -195,8 +196,10 @@ Task<Result<BalancerPlan>> Ledger::remove(ObjectName name, Preconditions precond
 Task<Result<TargetSetPlan>> Ledger::put(api::TargetSet said, Preconditions preconditions,
                                         bool dry_run) {
   std::function<TargetSetPlan(const LedgerSnapshot&)> planner =
-      [said = std::move(said), preconditions, uid = random_.uuid()](
-          const LedgerSnapshot& snapshot) { return plan_put(snapshot, said, preconditions, uid); };
+      [this, said = std::move(said), preconditions,
+       uid = random_.uuid()](const LedgerSnapshot& snapshot) {
+        return plan_put(snapshot, said, preconditions, circumstances(), uid);
+      };
   Result<TargetSetPlan> plan = co_await decide(std::move(planner), dry_run);
   co_return plan;
 }

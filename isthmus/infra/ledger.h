@@ -103,6 +103,10 @@ class Ledger {
   // Addresses that nobody can have on this host; replaces what was said before.
   void set_unusable(UnusableAddresses unusable) { unusable_ = std::move(unusable); }
 
+  // Flows are sent on to targets by somebody else here (the driver announce), so that these may be
+  // addresses of this host.
+  void leave_targets_to_others() { forwards_ = false; }
+
   // What decisions depend on at this moment. Good until the next await.
   Circumstances circumstances(const Pools* pools_allowed = nullptr) const;
 
@@ -131,6 +135,7 @@ class Ledger {
   std::set<ObjectName> abandoned_;
   std::map<ObjectName, std::uint64_t> kernel_generations_;
   UnusableAddresses unusable_;
+  bool forwards_ = true;
   Signal changed_;
 };
 

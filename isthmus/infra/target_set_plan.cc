@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "isthmus/infra/target_check.h"
+
 namespace isthmus::infra {
 namespace {
 
@@ -65,7 +67,8 @@ std::optional<api::Problem> use_failure(const LedgerSnapshot& snapshot, const Ob
 }  // namespace
 
 TargetSetPlan plan_put(const LedgerSnapshot& snapshot, const api::TargetSet& said,
-                       const Preconditions& preconditions, const std::string& uid) {
+                       const Preconditions& preconditions, const Circumstances& circumstances,
+                       const std::string& uid) {
   const ObjectName name{said.metadata.owner, said.metadata.name};
   const TargetSetRecord* standing = snapshot.target_set(name);
   std::optional<Revision> revision;
@@ -83,6 +86,7 @@ TargetSetPlan plan_put(const LedgerSnapshot& snapshot, const api::TargetSet& sai
     plan.record = *standing;
     return plan;
   }
+  if (auto failure = target_failure(snapshot, said, circumstances)) return refused(*failure);
   const TargetSetRecord* last = snapshot.target_sets.look_up(name);
   plan.write = true;
   plan.record.set = said;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "isthmus/infra/allocator.h"
 #include "isthmus/infra/api/problem.h"
 #include "isthmus/infra/field_changes.h"
 #include "isthmus/infra/ledger_records.h"
@@ -30,9 +31,10 @@ struct TargetSetPlan {
 };
 
 // `uid` is the one it gets if it is new or revived. The order of targets means nothing. Problems:
-// revision-conflict, quota-exceeded.
+// revision-conflict, quota-exceeded, those of target_check.h.
 TargetSetPlan plan_put(const LedgerSnapshot& snapshot, const api::TargetSet& said,
-                       const Preconditions& preconditions, const std::string& uid);
+                       const Preconditions& preconditions, const Circumstances& circumstances,
+                       const std::string& uid);
 
 // Problems: target-set-not-found (404), target-set-in-use (409) naming the users,
 // deletion-protected (409), revision-conflict.

@@ -15,7 +15,8 @@ const ObjectName kNodes{"prod", "nodes"};
 class target_set_plan : public testing::Test {
  protected:
   TargetSetPlan put(const api::TargetSet& said, Preconditions preconditions = {}) {
-    TargetSetPlan plan = plan_put(snapshot, said, preconditions, "uid-" + std::to_string(++uids));
+    TargetSetPlan plan = plan_put(snapshot, said, preconditions, surroundings.circumstances(),
+                                  "uid-" + std::to_string(++uids));
     commit(plan);
     return plan;
   }
@@ -38,6 +39,7 @@ class target_set_plan : public testing::Test {
   }
 
   LedgerSnapshot snapshot;
+  TestLedger surroundings;
   int uids = 0;
 };
 
@@ -113,6 +115,14 @@ TEST_F(target_set_plan, a_protected_one_and_that_of_somebody_else_are_not_delete
   put(said);
   EXPECT_EQ(remove(kNodes).problem->suffix(), api::problem::deletion_protected);
   EXPECT_EQ(remove({"test", "nodes"}).problem->suffix(), api::problem::target_set_not_found);
+}
+
+TEST_F(target_set_plan, an_address_of_this_host_is_no_target) {
+  surroundings.unusable = {{ip("10.0.0.2"), "this host has it itself, on eth0"}};
+  api::Problem problem = *put(a_set(kNodes, {"10.0.0.1", "10.0.0.2"})).problem;
+  EXPECT_EQ(problem.suffix(), api::problem::invalid_spec);
+  ASSERT_EQ(problem.errors.size(), 1u);
+  EXPECT_EQ(problem.errors[0].pointer, "/spec/targets/1/addresses/0");
 }
 
 TEST_F(target_set_plan, an_owner_has_so_many) {

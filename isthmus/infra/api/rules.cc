@@ -142,8 +142,11 @@ std::optional<std::string> wrong_ip(std::string_view text) {
 
 std::optional<std::string> wrong_reachable_ip(std::string_view text) {
   std::optional<Ip> ip = parse_ip(text);
-  if (ip && ip->family == AF_INET6 &&
-      IN6_IS_ADDR_LINKLOCAL(reinterpret_cast<const in6_addr*>(ip->bytes.data()))) {
+  const bool is_link_local =
+      ip && (ip->family == AF_INET6
+                 ? IN6_IS_ADDR_LINKLOCAL(reinterpret_cast<const in6_addr*>(ip->bytes.data()))
+                 : ip->bytes[0] == 169 && ip->bytes[1] == 254);
+  if (is_link_local) {
     return "expected an IP address that one machine can have, not a link-local one";
   }
   return wrong_ip(text);

@@ -29,7 +29,7 @@ std::optional<std::string> wrong_hostname(std::string_view text);  // RFC 1123, 
 // or broadcast address, and no IPv4 address written as IPv6.
 std::optional<std::string> wrong_ip(std::string_view text);
 
-// Likewise, and one that others can reach without saying by which link: no link-local IPv6 address.
+// Likewise, and one that others can reach without saying by which link: no link-local address.
 std::optional<std::string> wrong_reachable_ip(std::string_view text);
 
 // What wrong_ip finds right, in the one form that compares (RFC 5952), or nothing.

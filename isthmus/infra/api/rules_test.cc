@@ -83,7 +83,9 @@ TEST(rules, names_of_objects_are_dns_labels) {
 TEST(rules, addresses_others_reach_are_not_link_local) {
   EXPECT_FALSE(wrong_reachable_ip("192.0.2.1"));
   EXPECT_FALSE(wrong_reachable_ip("fec0::1"));
-  for (std::string_view wrong : {"fe80::1", "febf::1", "127.0.0.1", "::ffff:192.0.2.1", ""}) {
+  EXPECT_FALSE(wrong_reachable_ip("169.253.169.254"));
+  for (std::string_view wrong : {"fe80::1", "febf::1", "169.254.169.254", "169.254.0.0",
+                                 "127.0.0.1", "::ffff:192.0.2.1", ""}) {
     EXPECT_TRUE(wrong_reachable_ip(wrong)) << wrong;
   }
 }
