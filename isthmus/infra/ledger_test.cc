@@ -237,6 +237,15 @@ TEST_F(ledger, addresses_that_nobody_can_have_are_not_given) {
   EXPECT_EQ(put(a_balancer(kWeb)).record.addresses, std::vector{ip("192.0.2.1")});
 }
 
+TEST_F(ledger, addresses_of_the_host_are_targets_only_where_others_forward) {
+  ours.set_unusable({{ip("10.0.0.1"), "the host has it itself"}});
+  EXPECT_TRUE(put(a_balancer(kWeb)).problem);
+  EXPECT_TRUE(put(a_set(kNodes)).problem);
+  ours.leave_targets_to_others();
+  EXPECT_FALSE(put(a_balancer(kWeb)).problem);
+  EXPECT_FALSE(put(a_set(kNodes)).problem);
+}
+
 TEST_F(ledger, pools_that_the_owner_may_not_use_give_nothing) {
   const Ledger::Pools none;
   BalancerPlan plan = world.run(ours.put(a_balancer(kWeb), {}, &none, false)).value();
