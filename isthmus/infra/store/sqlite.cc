@@ -120,6 +120,15 @@ Result<std::string> Database::query(const std::string& sql) {
   return statement.text(0);
 }
 
+Result<> Database::check_place() const {
+  int moved = 0;  // Stays so where there is no file.
+  sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (moved == 0) return {};
+  return fail(Outcome::lost, fmt::format("{}: the file was removed or replaced while it was in "
+                                         "use; restart isthmus infra",
+                                         path_));
+}
+
 Result<Statement> Database::prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   int code = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()),

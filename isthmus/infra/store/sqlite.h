@@ -68,6 +68,10 @@ class Database {
 
   Result<Statement> prepare(std::string_view sql);
 
+  // lost: the path names another file by now, or none, and what is written is gone with our end. It
+  // costs one look at the path; what lives in memory has none.
+  Result<> check_place() const;
+
  private:
   Database(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
   std::unexpected<Error> failed(int code) const;

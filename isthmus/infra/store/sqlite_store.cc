@@ -260,6 +260,7 @@ Result<Snapshot> SqliteStore::read_now(const Range& range) {
 
 template <class Change>
 Result<> SqliteStore::transact(Change change) {
+  TRY(database_.check_place());
   TRY(database_.execute("BEGIN IMMEDIATE"));
   Result<> result = change();
   if (result) result = database_.execute("COMMIT");

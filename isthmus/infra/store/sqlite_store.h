@@ -3,7 +3,8 @@
 // A commit is on the disk when it answers (WAL, synchronous FULL: 0.3 ms where measured), because a
 // machine once said to be gone must stay gone after a crash. Calls block the loop for that long and
 // each is reported to the observer, so that the stall can be seen. The file belongs to one process
-// at a time: a second one is refused.
+// at a time: a second one is refused. Where the file was removed or replaced beneath us, nothing
+// more is taken (lost): it would be gone after a restart.
 #pragma once
 
 #include <functional>

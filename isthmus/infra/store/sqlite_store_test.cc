@@ -66,6 +66,38 @@ TEST_F(sqlite_store, what_was_committed_survives_a_kill) {
   EXPECT_EQ(world.run(survivor->read({.prefix = ""})).value().entries.size(), 1u);
 }
 
+TEST_F(sqlite_store, a_file_that_was_removed_beneath_it_takes_nothing_more) {
+  auto store = open_sqlite_store(path).value();
+  put(*store, "a", "1");
+  std::filesystem::remove(path);
+  Result<Revision> lost = world.run(store->commit({}, {{"a", "2"}}));
+  ASSERT_EQ(lost.outcome(), Outcome::lost);
+  EXPECT_EQ(lost.error().message,
+            path + ": the file was removed or replaced while it was in use; restart isthmus infra");
+  EXPECT_EQ(world.run(store->compact(1)).outcome(), Outcome::lost);
+  Snapshot stands = world.run(store->read({.prefix = ""})).value();
+  EXPECT_EQ(stands.entries, (std::vector<Entry>{{"a", "1", 1}}));
+}
+
+TEST_F(sqlite_store, a_file_that_was_replaced_takes_nothing_until_it_is_back) {
+  auto store = open_sqlite_store(path).value();
+  put(*store, "a", "1");
+  std::string copy = folder.file("copy.db");
+  std::string aside = folder.file("aside.db");
+  std::filesystem::copy_file(path, copy);
+  std::filesystem::rename(path, aside);
+  std::filesystem::rename(copy, path);
+  EXPECT_EQ(world.run(store->commit({}, {{"a", "2"}})).outcome(), Outcome::lost);
+  std::filesystem::rename(aside, path);
+  put(*store, "a", "2");
+}
+
+TEST_F(sqlite_store, in_memory_there_is_no_file_to_lose) {
+  auto store = open_sqlite_store(":memory:").value();
+  put(*store, "a", "1");
+  EXPECT_FALSE(std::filesystem::exists(":memory:"));
+}
+
 TEST_F(sqlite_store, the_file_is_its_owners_alone) {
   auto store = open_sqlite_store(path).value();
   put(*store, "a", "1");
