@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -74,6 +75,7 @@ class Reconciler::Impl {
   Task<Result<>> pass();
   void collect(Names& names);
   void tell_orphans();
+  void tell_whose_rules_go();
   void find_statuses(const Names& names);
   void tell(const ObjectName& name, const BookEntry& entry, const api::LoadBalancerStatus& status);
   Task<Result<>> report();
@@ -130,6 +132,7 @@ Task<Result<>> Reconciler::Impl::start() {
         {{"owner", name.owner}, {"name", name.name}, {"generation", orphan.generation}});
   }
   parts_.ledger.found_in_kernel(told_orphans_, std::move(generations));
+  tell_whose_rules_go();
   dump_due_ = later(parts_.clock.now(), kHostDumpPeriod);
   flows_due_ = later(parts_.clock.now(), kFlowWatchPeriod);
   work_.set();
@@ -230,6 +233,21 @@ void Reconciler::Impl::tell_orphans() {
   told_orphans_ = now;
   if (now == parts_.ledger.orphans()) return;
   parts_.ledger.found_in_kernel(std::move(now), {});
+}
+
+// One word in the configuration takes the balancing away from everybody; it may have been a slip.
+void Reconciler::Impl::tell_whose_rules_go() {
+  if (!parts_.role.announce_only) return;
+  const auto& listeners = rules_.kernel().held().listeners;
+  std::size_t count = 0;
+  for (const auto& [name, keys] : rules_.kernel().all()) {
+    const bool is_balanced = std::ranges::any_of(
+        keys, [&](const drivers::ListenerKey& key) { return !listeners.at(key).passed; });
+    if (is_balanced && !told_orphans_.contains(name)) ++count;
+  }
+  if (count == 0) return;
+  parts_.log.warning("this host balances so far; its driver is announce now, and its rules go",
+                     {{"load_balancers", count}});
 }
 
 void Reconciler::Impl::find_statuses(const Names& names) {

@@ -93,6 +93,18 @@ TEST_F(Restarting, an_orphan_is_announced_and_repaired_like_everybody) {
   kernel.violations.clear();  // What others do leaves it bare for a moment.
 }
 
+TEST_F(Restarting, as_an_announcer_the_number_of_those_whose_rules_go_is_told_once) {
+  process->serve();
+  process->serve(a_balancer({"prod", "mail"}));
+  begin();
+  EXPECT_FALSE(process->log.mentions("driver is announce now"));
+  begin(true);
+  EXPECT_TRUE(process->log.mentions("driver is announce now"));
+  EXPECT_TRUE(process->log.mentions("load_balancers=2"));
+  begin(true);
+  EXPECT_FALSE(process->log.mentions("driver is announce now"));
+}
+
 TEST_F(Restarting, an_orphan_that_is_given_up_goes) {
   process->serve();
   lose_the_store();
