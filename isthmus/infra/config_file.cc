@@ -109,6 +109,7 @@ std::unexpected<Error> ConfigFile::refused_pools(Error error) {
 
 void ConfigFile::report(const Result<>& result) {
   if (result) {
+    was_loaded_ = true;
     mistakes_.set(0);
     waiting_.set(static_cast<double>(restart_needed_.size()));
     trouble_.reset();
@@ -123,8 +124,11 @@ void ConfigFile::report(const Result<>& result) {
   std::string_view first = std::string_view(message).substr(0, message.find('\n'));
   trouble_ = mistake_count_ > 1 ? fmt::format("{} mistakes, the first: {}", mistake_count_, first)
                                 : std::string(first);
+  const std::string_view what_now =
+      was_loaded_ ? "configuration not loaded, the last good owners and pools stay"
+                  : "configuration not loaded, nothing was started";
   for (std::string_view line : split(message, '\n')) {
-    log_.error("configuration not loaded, the last good owners and pools stay", {{"reason", line}});
+    log_.error(what_now, {{"reason", line}});
   }
 }
 

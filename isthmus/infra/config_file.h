@@ -83,6 +83,7 @@ class ConfigFile {
   std::optional<FileStamp> seen_;    // What the last look saw.
   std::optional<std::string> trouble_;
   std::vector<std::string> restart_needed_;
+  bool was_loaded_ = false;  // Once, so that there is something that stays.
   std::size_t mistake_count_ = 0;
 };
 

@@ -180,6 +180,19 @@ TEST_F(config_file, without_a_host_pools_wait_for_a_restart) {
   EXPECT_EQ(file->restart_needed(), (std::vector<std::string>{"pools"}));
 }
 
+TEST_F(config_file, that_is_refused_at_the_start_leaves_nothing_in_force_and_says_so) {
+  pools.refusal = Error{Outcome::invalid, "192.0.2.1 is held by prod/a"};
+  ASSERT_FALSE(world.run(file->load()));
+  EXPECT_TRUE(log.mentions("configuration not loaded, nothing was started"));
+  EXPECT_FALSE(log.mentions("stay"));
+  pools.refusal.reset();
+  ASSERT_TRUE(world.run(file->load()));
+  write("");
+  pools.refusal = Error{Outcome::invalid, "192.0.2.1 is held by prod/a"};
+  ASSERT_FALSE(world.run(file->load()));
+  EXPECT_TRUE(log.mentions("the last good owners and pools stay"));
+}
+
 TEST_F(config_file, that_is_gone_changes_nothing) {
   ASSERT_TRUE(world.run(file->load()));
   ASSERT_TRUE(files.remove(kPath));

@@ -234,6 +234,10 @@ Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
   if (parts_.config_trouble) {
     if (auto trouble = parts_.config_trouble()) text += line("configuration", trouble, kStays);
   }
+  if (parts_.restart_needed) {
+    auto keys = parts_.restart_needed();
+    if (keys) text += line("configuration", keys, "loaded, but part of it waits for a restart");
+  }
   for (const std::string& holder : parts_.access.in_trouble()) {
     text += "[!] tokens of " + holder + ": the file cannot be used, its last good tokens stay\n";
   }

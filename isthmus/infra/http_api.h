@@ -46,6 +46,9 @@ class HttpApi final : public net::HttpHandler {
 
     // Why the configuration file was not loaded when it last changed; nothing while it is.
     std::function<std::optional<std::string>()> config_trouble = {};
+
+    // What of the file waits for a restart, in words; nothing where all of it is in force.
+    std::function<std::optional<std::string>()> restart_needed = {};
   };
   explicit HttpApi(Parts parts);
 

@@ -1,5 +1,8 @@
 #include "isthmus/infra/server.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -120,6 +123,10 @@ HttpApi::Parts OpenServer::api_parts(const Config& config, std::string version) 
                        .version = std::move(version)};
   parts.config_trouble = [this] {
     return config_file_ ? config_file_->trouble() : std::optional<std::string>{};
+  };
+  parts.restart_needed = [this]() -> std::optional<std::string> {
+    if (!config_file_ || config_file_->restart_needed().empty()) return std::nullopt;
+    return fmt::format("{}", fmt::join(config_file_->restart_needed(), " "));
   };
   if (balancing_ == nullptr) return parts;
   parts.host_is_ready = [this] { return balancing_->is_ready(); };

@@ -1,6 +1,7 @@
 #include "isthmus/infra/server.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "isthmus/base/virtual_world.h"
 #include "isthmus/infra/api/instance.h"
@@ -94,6 +95,38 @@ TEST_F(server, with_a_host_makes_true_what_is_put) {
 
   EXPECT_EQ(said.status, 201) << said.body;
   EXPECT_TRUE(kernel.has(infra::testing::kVip));
+}
+
+TEST_F(server, readiness_names_what_of_the_configuration_waits_for_a_restart) {
+  constexpr std::string_view kFile =
+      "listen: [unix:/s]\nstore: {sqlite: \":memory:\"}\ninventory: /inventory\n";
+  write("/config", kFile);
+  Mistakes mistakes;
+  config = parse_config(kFile, "/config", mistakes);
+  ASSERT_TRUE(mistakes.empty()) << mistakes.text();
+  auto running = started("/config");
+  EXPECT_EQ(get(*running, "/readyz"), "[+] store\n[+] inventory\n");
+  write("/config", "listen: [unix:/t]\nstore: {sqlite: /d}\ninventory: /inventory\n");
+  run_for(*running, 2s);
+  EXPECT_EQ(get(*running, "/readyz"),
+            "[+] store\n[+] inventory\n"
+            "[!] configuration: loaded, but part of it waits for a restart: listen store\n");
+  write("/config", kFile);
+  run_for(*running, 2s);
+  EXPECT_EQ(get(*running, "/readyz"), "[+] store\n[+] inventory\n");
+}
+
+TEST_F(server, a_store_whose_file_is_gone_takes_nothing_and_readiness_says_so) {
+  net::TemporaryDirectory directory;
+  config.sqlite = directory.path("infra.db");
+  auto running = started();
+  ASSERT_EQ(::unlink(config.sqlite.c_str()), 0);
+  write("/inventory", "instances: [{uid: m1, name: n1}, {uid: m2, name: n2}]");
+  run_for(*running, 2s);
+  EXPECT_EQ(machines(*running), 1u);
+  const std::string ready = get(*running, "/readyz");
+  EXPECT_NE(ready.find("[!] store: answers, but the last write failed: "), std::string::npos);
+  EXPECT_NE(ready.find("was removed or replaced"), std::string::npos) << ready;
 }
 
 TEST_F(server, reads_its_files_at_once_when_asked) {
