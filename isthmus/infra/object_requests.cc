@@ -50,8 +50,9 @@ Errors wrong_names(const net::Target& target, std::initializer_list<std::string_
   return errors;
 }
 
-std::unexpected<api::Problem> wrong_query(Errors errors) {
-  api::Problem wrong = api::make_problem(problem::invalid_request, "the query is wrong");
+std::unexpected<api::Problem> wrong_query(Errors errors,
+                                          std::string detail = "the query is wrong") {
+  api::Problem wrong = api::make_problem(problem::invalid_request, std::move(detail));
   wrong.errors = std::move(errors);
   return std::unexpected(std::move(wrong));
 }
@@ -100,7 +101,9 @@ void read_wait_details(const net::Target& target, WaitRequest& wait, Errors& err
   }
   if (auto text = target.parameter("generation")) {
     wait.generation = parse_number<std::uint64_t>(*text, kRevisionMax);
-    if (!wait.generation) errors.push_back({"generation", "expected a generation, a number"});
+    if (!wait.generation || *wait.generation == 0) {
+      errors.push_back({"generation", "expected a generation, a number from 1"});
+    }
   }
   if (auto text = target.parameter("timeout")) {
     Result<Duration> timeout = parse_duration(*text);
@@ -202,8 +205,11 @@ std::expected<WriteRequest, api::Problem> read_write_request(const net::Target& 
   }
   auto preconditions = read_preconditions(headers);
   if (!preconditions) {
-    Errors& more = preconditions.error().errors;
-    errors.insert(errors.end(), more.begin(), more.end());
+    if (errors.empty()) return std::unexpected(std::move(preconditions).error());
+    const api::FieldError header = preconditions.error().errors.front();
+    errors.push_back(header);
+    return wrong_query(std::move(errors),
+                       fmt::format("the query and {} are wrong", header.pointer));
   }
   if (!errors.empty()) return wrong_query(std::move(errors));
   return WriteRequest{*preconditions, text == "true"};
@@ -226,12 +232,31 @@ std::expected<std::optional<WaitRequest>, api::Problem> read_wait_request(
   return wait;
 }
 
+namespace {
+
+// Nobody decodes what is sent, and a request that says so should not be told that it is no JSON.
+std::optional<api::Problem> refuse_encoding(const net::Headers& headers) {
+  for (const auto& [name, value] : headers) {
+    const std::string_view encoding = trimmed(value);
+    if (api::lower_case(name) != "content-encoding") continue;
+    if (api::lower_case(encoding) == "identity") continue;
+    return api::make_problem(
+        problem::unsupported_media,
+        fmt::format("Content-Encoding {} is not understood; send the body as it is",
+                    quoted(shortened(encoding, 80))));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<api::Problem> refuse_body(const net::Request& request, std::size_t bytes_max) {
   if (request.body.size() > bytes_max) {
     return api::make_problem(
         problem::body_too_large,
         fmt::format("the body has {} bytes; at most {} are read", request.body.size(), bytes_max));
   }
+  if (auto refusal = refuse_encoding(request.headers)) return refusal;
   std::string_view type = request.headers.find("Content-Type").value_or("application/json");
   std::string media = api::lower_case(trimmed(type.substr(0, type.find(';'))));
   if (media == "application/json") return std::nullopt;

@@ -94,6 +94,34 @@ TEST(write_request, may_be_a_dry_run) {
   EXPECT_EQ(wrong_of(wrong.error()), (std::vector<std::string>{"x", "dryRun", "If-Match"}));
 }
 
+TEST(write_request, a_wrong_header_is_not_called_a_query) {
+  auto header = read_write_request(target("/v1?dryRun=true"), {{"If-Match", "1"}});
+  EXPECT_EQ(header.error().detail, "If-Match is wrong");
+  auto both = read_write_request(target("/v1?x=1"), {{"If-Match", "1"}});
+  EXPECT_EQ(both.error().detail, "the query and If-Match are wrong");
+  EXPECT_EQ(wrong_of(both.error()), (std::vector<std::string>{"x", "If-Match"}));
+}
+
+TEST(wait_request, counts_generations_from_one) {
+  EXPECT_TRUE(read_wait_request(target("/v1?waitFor=Ready&generation=1")));
+  auto none = read_wait_request(target("/v1?waitFor=Ready&generation=0"));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(wrong_of(none.error()), std::vector<std::string>{"generation"});
+}
+
+TEST(body, that_is_encoded_is_refused) {
+  auto of = [](net::Headers headers) {
+    std::optional<api::Problem> refusal = refuse_body(
+        {.method = "PUT", .target = "/", .headers = std::move(headers), .body = "x"}, 1);
+    return refusal ? std::string(refusal->suffix()) : "";
+  };
+  EXPECT_EQ(of({}), "");
+  EXPECT_EQ(of({{"Content-Encoding", "Identity"}}), "");
+  EXPECT_EQ(of({{"Content-Encoding", "gzip"}}), problem::unsupported_media);
+  EXPECT_EQ(of({{"Content-Encoding", "identity"}, {"Content-Encoding", "br"}}),
+            problem::unsupported_media);
+}
+
 TEST(wait_request, names_a_condition_and_has_defaults) {
   auto of = [](std::string_view query) {
     return read_wait_request(target("/v1?" + std::string(query)));
