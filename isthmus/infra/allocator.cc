@@ -110,7 +110,13 @@ std::optional<Refusal> refusal_of(const AddressView& view, const IpAddress& addr
     return Refusal{problem::address_not_in_pool,
                    fmt::format("{} cannot be served here: {}", to_string(address), *unusable)};
   }
-  if (is_free_for_it(standing)) return std::nullopt;
+  if (is_free_for_it(standing)) {
+    if (has_it(standing) || standing == Standing::shareable) return std::nullopt;
+    auto claim = view.claim_on(address);
+    if (!claim) return std::nullopt;
+    return Refusal{problem::address_in_use,
+                   fmt::format("{} {}: ask for another address", to_string(address), *claim)};
+  }
   bool cools = standing == Standing::cooling;
   return Refusal{problem::address_in_use, view.obstacle(address, record, standing),
                  cools ? record->free_at : std::nullopt};
@@ -189,6 +195,7 @@ std::string how_full(const Search& search, IpFamily family) {
     text += fmt::format(", {} cooling down, the next until {}", finding.cooling,
                         rfc3339(*finding.next_free));
   }
+  if (finding.claimed > 0) text += fmt::format(", {} of machines or targets", finding.claimed);
   return text;
 }
 

@@ -16,6 +16,8 @@
 //   and port is served twice on it.
 // - What the kernel holds for a load balancer that no store knows (an orphan) is nobody's to give,
 //   except to that very name.
+// - What a machine or a target has (address_claims.h) is given to nobody, even while it is silent.
+//   Who held it before that was known keeps it.
 //
 // A range is a set of single addresses, so the first and the last of an IPv4 range are given like
 // all others: a range that is routed to this host has no network or broadcast address. Where a
@@ -23,10 +25,10 @@
 // `unusable`. An IPv6 address whose last 64 bits are 0 is only given to who asks for it: every
 // router of that /64 answers for it as well (RFC 4291 section 2.6.1).
 //
-// A call looks once at every record of the owner's pools, and at no address without one, so a range
-// may be as large as IPv6 allows. The epoch of an address rises whenever its holders or the host
-// change; where no record of it is left it begins above the store's revision, because an epoch
-// never starts over.
+// A call looks once at every record of the owner's pools, where it needs another address also at
+// every machine and target, and at no address without one of these, so a range may be as large as
+// IPv6 allows. The epoch of an address rises whenever its holders or the host change; where no
+// record of it is left it begins above the store's revision, because an epoch never starts over.
 #pragma once
 
 #include <expected>
@@ -41,6 +43,8 @@
 #include "isthmus/infra/ledger_records.h"
 
 namespace isthmus::infra {
+
+struct InstanceSnapshot;
 
 // A load balancer that the kernel holds and the store does not know, for example because an old
 // copy of the store was restored. It keeps serving until its owner puts it again, and then has its
@@ -68,6 +72,7 @@ struct Circumstances {
   const UnusableAddresses* unusable = nullptr;  // nullptr: none is known.
   // Whether it is this host that sends flows on to targets, so that none may be unusable.
   bool forwards = true;
+  const InstanceSnapshot* machines = nullptr;  // nullptr: none is known.
 };
 
 // The addresses of a load balancer after the change, and the address records that must be written

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "isthmus/infra/allocator.h"
+#include "isthmus/infra/instance_record.h"
 
 namespace isthmus::infra {
 
@@ -129,7 +130,8 @@ class TestLedger {
             .host = host,
             .orphans = orphans,
             .pools_allowed = pools_allowed ? &*pools_allowed : nullptr,
-            .unusable = &unusable};
+            .unusable = &unusable,
+            .machines = &machines};
   }
 
   const AddressRecord& record(std::string_view address) const {
@@ -143,6 +145,7 @@ class TestLedger {
   std::string host = "lb1";
   Orphans orphans;
   UnusableAddresses unusable;
+  InstanceSnapshot machines;
   std::optional<std::set<std::string, std::less<>>> pools_allowed;
   api::Problem last_problem;
 };

@@ -148,17 +148,26 @@ const std::string* AddressView::unusable(const IpAddress& address) const {
   return found == circumstances_.unusable->end() ? nullptr : &found->second;
 }
 
+std::optional<std::string> AddressView::claim_on(const IpAddress& address) const {
+  AddressClaims claims = claims_between(address, address, snapshot_, circumstances_.machines);
+  if (claims.empty()) return std::nullopt;
+  return std::move(claims.begin()->second);
+}
+
 // The first that may be given unasked, of those from here to the last, none of which has a record.
-std::optional<IpAddress> AddressView::first_untouched(IpAddress from, const IpAddress& last) const {
+std::optional<IpAddress> AddressView::first_untouched(IpAddress from, const IpAddress& last,
+                                                      const AddressClaims& claims) const {
   while (true) {
-    bool passed_over = is_anycast(from) || orphaned_.contains(from) || unusable(from) != nullptr;
+    bool passed_over = is_anycast(from) || orphaned_.contains(from) || claims.contains(from) ||
+                       unusable(from) != nullptr;
     if (!passed_over) return from;
     if (from == last) return std::nullopt;
     from = next(from);
   }
 }
 
-void AddressView::note(const AddressRecord& record, Finding& finding) const {
+void AddressView::note(const AddressRecord& record, const AddressClaims& claims,
+                       Finding& finding) const {
   if (!record.holders.empty()) {
     ++finding.held;
     if (finding.holders.size() < kHoldersNamed) {
@@ -170,7 +179,8 @@ void AddressView::note(const AddressRecord& record, Finding& finding) const {
   }
   Standing standing_now = standing(record.address, &record);
   bool given_before = standing_now == Standing::shareable;
-  if (!given_before && unusable(record.address) != nullptr) return;
+  bool cannot_have = unusable(record.address) != nullptr || claims.contains(record.address);
+  if (!given_before && cannot_have) return;
   if (standing_now == Standing::shareable && !finding.shareable) {
     finding.shareable = record.address;
   }
@@ -187,7 +197,7 @@ void AddressView::note(const AddressRecord& record, Finding& finding) const {
   }
 }
 
-void AddressView::walk(const IpPrefix& range, Finding& finding) const {
+void AddressView::walk(const IpPrefix& range, const AddressClaims& claims, Finding& finding) const {
   const IpAddress last = range.last();
   IpAddress expected = range.address;
   bool at_end = false;  // The last address of the range has a record.
@@ -195,14 +205,14 @@ void AddressView::walk(const IpPrefix& range, Finding& finding) const {
        found != snapshot_.addresses.end() && found->first <= last; ++found) {
     const IpAddress& address = found->first;
     if (!finding.untouched && expected < address) {
-      std::optional<IpAddress> free = first_untouched(expected, address);
+      std::optional<IpAddress> free = first_untouched(expected, address, claims);
       if (free && *free < address) finding.untouched = free;
     }
     expected = next(address);
     at_end = address == last;
-    note(*found->second, finding);
+    note(*found->second, claims, finding);
   }
-  if (!finding.untouched && !at_end) finding.untouched = first_untouched(expected, last);
+  if (!finding.untouched && !at_end) finding.untouched = first_untouched(expected, last, claims);
 }
 
 Finding AddressView::look_at(const api::Pool& pool, IpFamily family) const {
@@ -212,7 +222,12 @@ Finding AddressView::look_at(const api::Pool& pool, IpFamily family) const {
   std::ranges::sort(ranges);
   Finding finding;
   finding.has_ranges = !ranges.empty();
-  for (const IpPrefix& range : ranges) walk(range, finding);
+  if (ranges.empty()) return finding;
+  const AddressClaims claims = claims_between(ranges.front().address, ranges.back().last(),
+                                              snapshot_, circumstances_.machines);
+  finding.claimed = static_cast<std::uint64_t>(std::ranges::count_if(
+      claims, [&pool](const auto& claim) { return contains(pool, claim.first); }));
+  for (const IpPrefix& range : ranges) walk(range, claims, finding);
   return finding;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "isthmus/infra/address_claims.h"
 #include "isthmus/infra/allocator.h"
 
 namespace isthmus::infra {
@@ -48,6 +49,7 @@ struct Finding {
   bool has_ranges = false;  // Of the family.
   std::uint64_t held = 0;
   std::uint64_t cooling = 0;
+  std::uint64_t claimed = 0;         // By machines and targets.
   std::vector<std::string> holders;  // The first few, "prod/web".
   std::optional<WallTime> next_free;
 };
@@ -79,6 +81,9 @@ class AddressView {
   // Why nobody can have the address on this host; nullptr: somebody can.
   const std::string* unusable(const IpAddress& address) const;
 
+  // The machine or target that has the address: "is a target of prod/web".
+  std::optional<std::string> claim_on(const IpAddress& address) const;
+
   Finding look_at(const api::Pool& pool, IpFamily family) const;
 
   // Who has the address, for how long, and what would help: for an address that is not free for it.
@@ -91,9 +96,10 @@ class AddressView {
   Standing standing_among(const AddressRecord& record, Standing otherwise) const;
   // A holder other than this one that serves a port of this one on the address.
   std::optional<std::pair<std::string, Port>> port_taken(const AddressRecord& record) const;
-  std::optional<IpAddress> first_untouched(IpAddress from, const IpAddress& last) const;
-  void note(const AddressRecord& record, Finding& finding) const;
-  void walk(const IpPrefix& range, Finding& finding) const;
+  std::optional<IpAddress> first_untouched(IpAddress from, const IpAddress& last,
+                                           const AddressClaims& claims) const;
+  void note(const AddressRecord& record, const AddressClaims& claims, Finding& finding) const;
+  void walk(const IpPrefix& range, const AddressClaims& claims, Finding& finding) const;
 
   const LedgerSnapshot& snapshot_;
   const ObjectName& name_;

@@ -103,6 +103,10 @@ Task<Result<Revision>> Instances::write(Revision lock, std::vector<InstanceRecor
     writes.push_back({instance_key(record.instance.uid), encode(record)});
   }
   Result<Revision> written = co_await writer_.commit(lock, std::move(writes));
+  if (written) {
+    // So that remembered() knows it too; where that fails, the next one who asks reads it.
+    [[maybe_unused]] Result<Snapshot> now = co_await latest();
+  }
   co_return written;
 }
 

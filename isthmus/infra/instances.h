@@ -32,7 +32,8 @@ class Instances {
   // All machines as they stand now; equal revisions are the same snapshot.
   Task<Result<Snapshot>> latest();
 
-  // What latest() last answered, without a look at the store; nullptr before the first time.
+  // What latest() last answered or was last written here, without a look at the store; nullptr
+  // before the first time.
   const InstanceSnapshot* remembered() const { return latest_.get(); }
 
   // As they stood at that revision. kRevisionGone when the history does not reach there.

@@ -42,6 +42,12 @@ TEST_F(instances, what_was_put_is_there_with_the_revision_it_took) {
   EXPECT_EQ(*latest()->find("a"), plan.record);
 }
 
+TEST_F(instances, what_was_written_here_is_remembered_without_being_asked_for) {
+  put(ours, a_machine("a", "n"));
+  ASSERT_NE(ours.remembered(), nullptr);
+  EXPECT_NE(ours.remembered()->find("a"), nullptr);
+}
+
 TEST_F(instances, what_changes_nothing_raises_no_revision) {
   put(ours, a_machine("a", "n"));
   InstancePlan again = put(ours, a_machine("a", "n"));

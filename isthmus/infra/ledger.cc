@@ -123,7 +123,8 @@ Circumstances Ledger::circumstances(const Pools* pools_allowed) const {
           .orphans = orphans_,
           .pools_allowed = pools_allowed,
           .unusable = &unusable_,
-          .forwards = forwards_};
+          .forwards = forwards_,
+          .machines = machines_ ? machines_() : nullptr};
 }
 
 std::uint64_t Ledger::kernel_generation(const ObjectName& name) const {

@@ -107,6 +107,11 @@ class Ledger {
   // addresses of this host.
   void leave_targets_to_others() { forwards_ = false; }
 
+  // How the machines are known whose addresses no load balancer gets; until it is said, none is.
+  void set_machines(std::function<const InstanceSnapshot*()> machines) {
+    machines_ = std::move(machines);
+  }
+
   // What decisions depend on at this moment. Good until the next await.
   Circumstances circumstances(const Pools* pools_allowed = nullptr) const;
 
@@ -136,6 +141,7 @@ class Ledger {
   std::map<ObjectName, std::uint64_t> kernel_generations_;
   UnusableAddresses unusable_;
   bool forwards_ = true;
+  std::function<const InstanceSnapshot*()> machines_;
   Signal changed_;
 };
 

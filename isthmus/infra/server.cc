@@ -94,7 +94,10 @@ class OpenServer final : public Server {
   std::unique_ptr<Balancing> open_balancing(const Config& config, std::unique_ptr<Host> host) {
     if (host == nullptr) return nullptr;
     const Balancing::Parts parts{*store_, doors_.loop, doors_.random, doors_.metrics, doors_.log};
-    return std::make_unique<Balancing>(*config.host, parts, *doors_.host, std::move(host));
+    auto balancing =
+        std::make_unique<Balancing>(*config.host, parts, *doors_.host, std::move(host));
+    balancing->ledger().set_machines([this] { return instances_.remembered(); });
+    return balancing;
   }
   HttpApi::Parts api_parts(const Config& config, std::string version);
   Task<Result<>> load_inventory();

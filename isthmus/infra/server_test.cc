@@ -198,5 +198,28 @@ TEST_F(server, measures_how_long_the_store_blocks) {
             std::string::npos);
 }
 
+TEST_F(server, the_address_of_a_machine_is_given_to_no_load_balancer) {
+  constexpr std::string_view kFile =
+      "listen: [unix:/s]\nstore: {sqlite: \":memory:\"}\ninventory: /inventory\n"
+      "host: {name: lb1, driver: nft}\npools: [{name: public, ranges: [10.0.0.100/31]}]\n";
+  write("/proc/sys/net/ipv4/ip_forward", "1\n");
+  write("/config", kFile);
+  write("/inventory",
+        "instances: [{uid: m1, name: n1, addresses: [{type: InternalIP, address: 10.0.0.100}]}]");
+  Mistakes mistakes;
+  config = parse_config(kFile, "/config", mistakes);
+  ASSERT_TRUE(mistakes.empty()) << mistakes.text();
+  auto running = started("/config");
+  net::Response said = ask(*running, {.method = "PUT",
+                                      .target = "/v1/owners/local/loadbalancers/web",
+                                      .headers = {{"Content-Type", "application/json"}},
+                                      .body = R"({"spec": {"addresses": ["10.0.0.100"],
+      "listeners": [{"protocol": "TCP", "port": 80, "targetGroup": "web"}],
+      "targetGroups": [{"name": "web", "targets": [{"address": "10.1.0.1", "port": 80}]}]}})"});
+  EXPECT_EQ(said.status, 409) << said.body;
+  EXPECT_NE(said.body.find("10.0.0.100 is the address of machine n1"), std::string::npos)
+      << said.body;
+}
+
 }  // namespace
 }  // namespace isthmus::infra
