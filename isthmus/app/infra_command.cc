@@ -76,7 +76,7 @@ int start(net::PosixWorld& world, const std::string& path, const infra::Config& 
   ProcessMetrics process_metrics(world.loop(), world.files(), metrics);
   std::unique_ptr<net::Prober> prober = net::make_posix_prober(world);
   const infra::HostDoors host{*prober, net::probes_at_once(),
-                              [&world] { return infra::open_host(world.loop()); }};
+                              [&world] { return infra::open_host(world.loop(), world.files()); }};
   Result<std::unique_ptr<infra::Server>> server = infra::open_server(
       config, path, {world.loop(), world.random(), world.files(), metrics, log, &host}, version());
   if (!server && server.outcome() == Outcome::invalid) {

@@ -41,8 +41,11 @@ std::vector<drivers::InterfaceAddress> networks_of(
 Result<AddressKeeper::Sight> AddressKeeper::look() {
   std::vector<drivers::InterfaceAddress> present = TRY(doors_.book.observe());
   std::map<IpAddress, std::string> ours;
+  std::set<std::string> down;
   const std::vector<drivers::InterfaceAddress> others_before = std::exchange(others_, {});
   for (drivers::InterfaceAddress& one : present) {
+    const bool is_down = std::exchange(one.link_down, false);  // Decides nothing for others.
+    if (is_down && one.ours) down.insert(one.interface);
     if (!one.ours) {
       others_.push_back(std::move(one));
       continue;
@@ -54,6 +57,8 @@ Result<AddressKeeper::Sight> AddressKeeper::look() {
   }
   Sight sight;
   sight.networks_changed = networks_of(others_before) != networks_of(others_);
+  sight.links_changed = down != down_;
+  down_ = std::move(down);
   for (const auto& [address, interface] : bound_) {
     auto found = ours.find(address);
     if (found != ours.end() && found->second == interface) continue;
@@ -82,8 +87,17 @@ std::optional<Trouble> AddressKeeper::hold(const IpAddress& address, const std::
 std::optional<Trouble> AddressKeeper::hold_where_it_is(const IpAddress& address) {
   auto found = bound_.find(address);
   if (found == bound_.end()) return hold(address, {});
-  announce({address, found->second});
-  return std::nullopt;
+  return held_on(address, found->second);
+}
+
+// It is bound. Where the link is down nobody hears of it, and the announcements go on until it is
+// back.
+std::optional<Trouble> AddressKeeper::held_on(const IpAddress& address,
+                                              const std::string& interface) {
+  announce({address, interface});
+  if (!down_.contains(interface)) return std::nullopt;
+  return Trouble{reason::link_down,
+                 fmt::format("{}, which holds {}, is down", interface, to_string(address))};
 }
 
 std::optional<Trouble> AddressKeeper::hold_on(const IpAddress& address,
@@ -92,8 +106,7 @@ std::optional<Trouble> AddressKeeper::hold_on(const IpAddress& address,
   auto found = bound_.find(address);
   if (found != bound_.end() && found->second == interface) {
     waiting_.erase(address);
-    announce(where);
-    return std::nullopt;
+    return held_on(address, interface);
   }
   Waiting& waiting = waiting_[address];
   if (waiting.interface != interface)

@@ -45,6 +45,7 @@ class AddressKeeper {
   struct Sight {
     std::vector<IpAddress> lost;    // Ours, from the interface where they were.
     bool networks_changed = false;  // Others may belong on another interface now.
+    bool links_changed = false;     // One that holds addresses of ours went down, or came back.
   };
 
   // Reads what all interfaces have. What is found with our mark counts as held from now on. Errors
@@ -104,13 +105,15 @@ class AddressKeeper {
   Trouble not_bound(const drivers::BoundAddress& address, const Error& error) const;
   void announce(const drivers::BoundAddress& address);
   bool is_due(const Waiting& waiting) const;
+  std::optional<Trouble> held_on(const IpAddress& address, const std::string& interface);
   const drivers::InterfaceAddress* theirs(const IpAddress& address) const;
   Task<Result<>> probe(drivers::BoundAddress address);
 
   Doors doors_;
   std::vector<drivers::InterfaceAddress> others_;  // Of this host, and not ours.
   std::map<IpAddress, std::string> bound_;
-  std::set<IpAddress> lost_;  // Held until somebody took them from us: not asked for again.
+  std::set<std::string> down_;  // Interfaces that hold addresses of ours, and are down.
+  std::set<IpAddress> lost_;    // Held until somebody took them from us: not asked for again.
   std::map<IpAddress, Waiting> waiting_;
   std::vector<drivers::BoundAddress> to_probe_;
   Signal any_to_probe_;

@@ -1,5 +1,6 @@
 #include "isthmus/infra/balancer_status.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -49,6 +50,12 @@ Said healthy(const TargetFacts& targets) {
     return {ConditionStatus::is_false, reason::no_targets,
             "no group has a target; new connections are refused"};
   }
+  if (targets.unserved) {
+    return {ConditionStatus::is_false, reason::no_targets,
+            fmt::format("no target can serve {}: each is of another family, of weight 0 or "
+                        "drained; new connections there are refused",
+                        to_string(*targets.unserved))};
+  }
   const std::uint32_t checked = targets.healthy + targets.unhealthy + targets.unknown;
   if (targets.unhealthy > 0) {
     const bool none = targets.healthy + targets.unknown == 0 && checked == targets.targets;
@@ -87,6 +94,25 @@ Said ready(const std::vector<Said>& needed) {
   return {ConditionStatus::is_true, "Ready", ""};
 }
 
+bool can_serve(const drivers::Target& target, IpFamily family) {
+  return target.endpoint.address.family == family && target.weight > 0 && !target.drain &&
+         target.usable;
+}
+
+std::optional<drivers::ListenerKey> first_unserved(const drivers::Balancer& balancer) {
+  if (balancer.announce_only) return std::nullopt;
+  for (const IpAddress& address : balancer.addresses) {
+    for (const drivers::Listener& listener : balancer.listeners) {
+      if (listener.group >= balancer.groups.size()) continue;  // Which is refused as a whole.
+      const bool served = std::ranges::any_of(
+          balancer.groups[listener.group],
+          [&](const drivers::Target& target) { return can_serve(target, address.family); });
+      if (!served) return drivers::ListenerKey{address, listener.protocol, listener.port};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Trouble trouble_of(const Error& error) {
@@ -123,6 +149,7 @@ TargetFacts facts_of(const Resolution& resolution, const Serving& serving) {
   facts.all_kept = resolution.all_kept;
   facts.keeps_source = resolution.balancer.source_address == drivers::SourceAddress::keep;
   facts.missing_sets = resolution.missing_sets;
+  facts.unserved = first_unserved(resolution.balancer);
   return facts;
 }
 

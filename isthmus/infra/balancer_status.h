@@ -21,6 +21,8 @@ inline constexpr std::string_view probing = "ProbingAddress";            // Whet
 inline constexpr std::string_view address_conflict = "AddressConflict";  // Another machine has it.
 inline constexpr std::string_view address_foreign = "AddressForeign";    // This host, not from us.
 inline constexpr std::string_view no_interface = "NoInterface";
+inline constexpr std::string_view link_down = "LinkDown";            // Where an address is.
+inline constexpr std::string_view forwarding_off = "ForwardingOff";  // Of the host, for a family.
 inline constexpr std::string_view address_failed = "AddressNotBound";
 inline constexpr std::string_view foreign_table = "ForeignTable";
 inline constexpr std::string_view not_permitted = "NotPermitted";
@@ -66,6 +68,7 @@ struct TargetFacts {
   bool all_kept = false;
   bool keeps_source = false;
   std::vector<std::string> missing_sets;
+  std::optional<drivers::ListenerKey> unserved{};  // The first that no target can serve.
 
   friend bool operator==(const TargetFacts&, const TargetFacts&) = default;
 };

@@ -86,6 +86,30 @@ TEST(balancer_status, health_is_unknown_until_everybody_was_judged) {
   EXPECT_EQ(said(findings, "TargetsHealthy"), "False TargetSetMissing");
 }
 
+TEST(balancer_status, an_address_that_no_target_can_serve_is_named) {
+  Resolution resolution;
+  resolution.balancer.addresses = {ip("192.0.2.1"), ip("2001:db8::1")};
+  resolution.balancer.listeners = {{drivers::Protocol::tcp, 80, 0}};
+  drivers::Target target{.endpoint = {ip("10.0.0.1"), 80}};
+  resolution.balancer.groups = {{target}};
+  resolution.targets.emplace_back().verdict = {.health = api::Health::unchecked, .reason = {}};
+  auto found = [&] {
+    Findings findings = all_well();
+    findings.targets = facts_of(resolution, {});
+    return status_of(a_record(), findings, {}, kNow);
+  };
+  EXPECT_EQ(said(found(), "TargetsHealthy"), "False NoTargets");
+  EXPECT_EQ(said(found(), "Ready"), "True Ready");
+  EXPECT_NE(api::find(found().conditions, "TargetsHealthy")->message.find("[2001:db8::1]:80"),
+            std::string::npos);
+  resolution.balancer.addresses.pop_back();
+  EXPECT_EQ(said(found(), "TargetsHealthy"), "Unknown Unchecked");
+  resolution.balancer.groups[0][0].weight = 0;
+  EXPECT_EQ(said(found(), "TargetsHealthy"), "False NoTargets");
+  resolution.balancer.announce_only = true;  // Others know better.
+  EXPECT_EQ(said(found(), "TargetsHealthy"), "Unknown Unchecked");
+}
+
 TEST(balancer_status, a_missing_way_back_is_told_under_keep_only) {
   Findings findings = all_well();
   findings.targets.keeps_source = true;

@@ -21,14 +21,15 @@ class KernelHost final : public Host {
   KernelHost(drivers::HostClaim claim, drivers::NetlinkSocket rules,
              drivers::NetlinkSocket addresses, drivers::NetlinkSocket flows,
              drivers::LinkProbe probe, drivers::LinkAnnouncer announcer,
-             drivers::KernelEvents events, const Clock& clock)
+             drivers::KernelEvents events, const Clock& clock, Files& files)
       : claim_(std::move(claim)),
         balancers_(std::move(rules)),
         addresses_(std::move(addresses)),
         probe_(std::move(probe)),
         announcer_(std::move(announcer)),
         events_(std::move(events)),
-        flows_(std::move(flows), clock) {}
+        flows_(std::move(flows), clock),
+        files_(files) {}
 
   drivers::BalancerDriver& balancers() override { return balancers_; }
   drivers::AddressBook& addresses() override { return addresses_; }
@@ -36,6 +37,9 @@ class KernelHost final : public Host {
   drivers::Announcer& announcer() override { return announcer_; }
   drivers::ChangeSource& changes() override { return events_; }
   drivers::FlowWatch& flows() override { return flows_; }
+  Result<> forwards(IpFamily family) override {
+    return check_forwarding(files_, std::span(&family, 1));
+  }
 
  private:
   drivers::HostClaim claim_;
@@ -45,9 +49,10 @@ class KernelHost final : public Host {
   drivers::LinkAnnouncer announcer_;
   drivers::KernelEvents events_;
   drivers::ReturnPaths flows_;
+  Files& files_;
 };
 
-Result<std::unique_ptr<Host>> open_sockets(const Clock& clock) {
+Result<std::unique_ptr<Host>> open_sockets(const Clock& clock, Files& files) {
   drivers::HostClaim claim = TRY(drivers::HostClaim::take());
   drivers::NetlinkSocket rules = TRY(drivers::NetlinkSocket::open(NETLINK_NETFILTER));
   drivers::KernelEvents events = TRY(drivers::KernelEvents::open(rules.port()));
@@ -57,13 +62,13 @@ Result<std::unique_ptr<Host>> open_sockets(const Clock& clock) {
   drivers::LinkAnnouncer announcer = TRY(drivers::LinkAnnouncer::open());
   return std::make_unique<KernelHost>(std::move(claim), std::move(rules), std::move(addresses),
                                       std::move(flows), std::move(probe), std::move(announcer),
-                                      std::move(events), clock);
+                                      std::move(events), clock, files);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Host>> open_host(const Clock& clock) {
-  Result<std::unique_ptr<Host>> host = open_sockets(clock);
+Result<std::unique_ptr<Host>> open_host(const Clock& clock, Files& files) {
+  Result<std::unique_ptr<Host>> host = open_sockets(clock, files);
   if (host || host.outcome() != Outcome::denied) return host;
   return fail("holding load balancers takes the capabilities CAP_NET_ADMIN and CAP_NET_RAW",
               std::move(host).error());

@@ -28,13 +28,16 @@ class Host {
   virtual drivers::Announcer& announcer() = 0;
   virtual drivers::ChangeSource& changes() = 0;
   virtual drivers::FlowWatch& flows() = 0;
+
+  // As check_forwarding(), now: one small read.
+  virtual Result<> forwards(IpFamily family) = 0;
 };
 
 // Opens the sockets, in the network namespace of the caller, where they stay, and claims the host.
-// The clock outlives the host. denied: CAP_NET_ADMIN or CAP_NET_RAW is missing; unsupported: the
-// kernel lacks something; conflict: another process holds the host (drivers/host_claim.h). Each
-// says what to do.
-Result<std::unique_ptr<Host>> open_host(const Clock& clock);
+// The clock and the files outlive the host. denied: CAP_NET_ADMIN or CAP_NET_RAW is missing;
+// unsupported: the kernel lacks something; conflict: another process holds the host
+// (drivers/host_claim.h). Each says what to do.
+Result<std::unique_ptr<Host>> open_host(const Clock& clock, Files& files);
 
 // ok: this host forwards packets of these families, as a host that balances must. invalid: it does
 // not; the message says what to run as root. Else errors of Files::read.

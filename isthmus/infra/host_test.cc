@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "isthmus/infra/drivers/lab_testing.h"
+#include "isthmus/infra/drivers/real_time_testing.h"
 #include "isthmus/infra/reconciler_testing.h"
 
 namespace isthmus::infra {
@@ -28,7 +29,7 @@ TEST(host, one_that_does_not_forward_is_told_what_to_run) {
 struct RealProcess {
   RealProcess(VirtualWorld& world_, Store& store)
       : world(world_),
-        host(open_host(world.loop).value()),
+        host(open_host(world.loop, files).value()),
         ledger(store, world.loop, random, "lb1"),
         health(world.loop, prober, random, metrics),
         reconciler({.ledger = ledger,
@@ -46,11 +47,30 @@ struct RealProcess {
     world.advance(1s);
   }
 
+  std::string programmed() {
+    const StatusRecord* found = world.run(ledger.latest()).value()->status(kWeb);
+    return found == nullptr
+               ? ""
+               : api::find(found->status.conditions, api::condition::programmed)->reason;
+  }
+
+  // The kernel itself takes up to a second to tell that a link has a carrier again.
+  std::string soon(std::string_view reason) {
+    for (int i = 0; i < 100; ++i) {
+      world.advance(500ms);
+      if (programmed() == reason) break;
+      drivers::testing::RealTimeDriver real;
+      (void)real.wait(real.now() + 50ms);
+    }
+    return programmed();
+  }
+
   VirtualWorld& world;
   SeededRandom random{7};
   Metrics metrics;
   MemoryLogger log;
   FakeProber prober;
+  MemoryFiles files;
   std::unique_ptr<Host> host;
   Ledger ledger;
   HealthChecker health;
@@ -100,6 +120,26 @@ TEST_F(HostTest, a_real_kernel_holds_what_was_put_through_restarts_and_nothing_w
   ASSERT_TRUE(world.run(process.ledger.remove(kWeb, {}, false)));
   world.advance(1s);
   EXPECT_EQ(kernel().find("10.0.0.100"), std::string::npos) << kernel();
+}
+
+TEST_F(HostTest, a_real_link_that_is_down_and_forwarding_that_is_off_are_told_until_they_are_not) {
+  if (!granted) return;
+  RealProcess process(world, *store);
+  ASSERT_TRUE(world.run(process.ledger.put(a_balancer(), {}, nullptr, false)));
+  EXPECT_EQ(process.soon("Programmed"), "Programmed");
+  host->ip("link set lan down");
+  EXPECT_EQ(process.soon("LinkDown"), "LinkDown");
+  host->ip("link set lan up");
+  EXPECT_EQ(process.soon("Programmed"), "Programmed");
+  other_end->ip("link set eth0 down");
+  EXPECT_EQ(process.soon("LinkDown"), "LinkDown");
+  other_end->ip("link set eth0 up");
+  EXPECT_EQ(process.soon("Programmed"), "Programmed");
+  const char* forward = "/proc/sys/net/ipv4/ip_forward";
+  ASSERT_TRUE(process.files.write(forward, "0\n", FileMode::world_readable));
+  EXPECT_EQ(process.soon("ForwardingOff"), "ForwardingOff");
+  ASSERT_TRUE(process.files.write(forward, "1\n", FileMode::world_readable));
+  EXPECT_EQ(process.soon("Programmed"), "Programmed");
 }
 
 }  // namespace

@@ -49,6 +49,10 @@ class FakeHost final : public Host {
   drivers::Announcer& announcer() override { return announcer_; }
   drivers::ChangeSource& changes() override { return source_; }
   drivers::FlowWatch& flows() override { return watch_; }
+  Result<> forwards(IpFamily family) override {
+    if (!kernel_.not_forwarded.contains(family)) return {};
+    return fail(Outcome::invalid, "run as root: sysctl");
+  }
 
  private:
   static std::unexpected<Error> killed() { return fail(Outcome::lost, "the process is gone"); }
@@ -117,7 +121,11 @@ class FakeHost final : public Host {
 
     Result<std::vector<drivers::InterfaceAddress>> observe() override {
       if (host.dead_) return killed();
-      return host.kernel_.addresses;
+      std::vector<drivers::InterfaceAddress> present = host.kernel_.addresses;
+      for (drivers::InterfaceAddress& one : present) {
+        one.link_down = host.kernel_.down.contains(one.interface);
+      }
+      return present;
     }
 
     Result<> bind(const drivers::BoundAddress& address) override {

@@ -74,7 +74,7 @@ HostWatch::Names HostWatch::look_at_addresses(const Names& staying) {
       repair(user, "address", fmt::format("address {} was gone", to_string(address)), sight);
     }
   }
-  if (seen->networks_changed) {
+  if (seen->networks_changed || seen->links_changed) {
     for (const auto& [name, entry] : doors_.book.entries()) sight.concerned.insert(name);
   }
   find_bare_addresses();

@@ -129,6 +129,40 @@ TEST_F(Drifting, an_interface_that_comes_later_gets_what_waits_for_it) {
   EXPECT_EQ(kernel.is_ours(kVip), "eth1");
 }
 
+TEST_F(Drifting, a_link_that_is_down_is_told_until_it_is_back) {
+  kernel.down = {"eth0"};
+  kernel.changes.links = true;
+  world.advance(1s);
+  EXPECT_EQ(process->said("Programmed"), "False LinkDown");
+  EXPECT_EQ(process->message("Programmed"), "eth0, which holds 10.0.0.100, is down");
+  EXPECT_EQ(process->said("Ready"), "False LinkDown");
+  kernel.down = {"eth1"};
+  kernel.changes.links = true;
+  world.advance(1s);
+  EXPECT_EQ(process->said("Ready"), "True Ready");
+  EXPECT_EQ(process->status().repairs, 0);
+}
+
+TEST_F(Drifting, a_host_that_stops_forwarding_is_told_until_it_does_again) {
+  kernel.not_forwarded = {IpFamily::v4};
+  world.advance(2s);
+  EXPECT_EQ(process->said("Programmed"), "False ForwardingOff");
+  EXPECT_EQ(process->message("Programmed"), "run as root: sysctl");
+  process->serve(a_balancer({"prod", "mail"}));
+  EXPECT_EQ(process->said("Ready", {"prod", "mail"}), "False ForwardingOff");
+  kernel.not_forwarded = {IpFamily::v6};  // Which nobody here has.
+  world.advance(2s);
+  EXPECT_EQ(process->said("Ready"), "True Ready");
+  EXPECT_EQ(process->said("Ready", {"prod", "mail"}), "True Ready");
+}
+
+TEST_F(Drifting, where_others_balance_forwarding_is_their_affair) {
+  kernel.not_forwarded = {IpFamily::v4};
+  begin(true);
+  world.advance(2s);
+  EXPECT_EQ(process->said("Ready"), "True Ready");
+}
+
 TEST_F(Drifting, repairs_are_counted_on_after_a_restart) {
   kernel.held.listeners.clear();
   kernel.changes.rules = true;

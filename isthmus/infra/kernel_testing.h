@@ -22,6 +22,8 @@ struct FakeKernel {
   drivers::Held held;
   std::vector<drivers::InterfaceAddress> addresses{{ip("10.0.0.1"), 24, "eth0", false}};
   std::set<std::string> interfaces{"eth0", "eth1"};
+  std::set<std::string> down;  // Of the interfaces.
+  std::set<IpFamily> not_forwarded;
   bool foreign_table = false;
   std::map<IpAddress, drivers::MacAddress> neighbours;  // Who else has an address.
   std::vector<drivers::BoundAddress> asked;             // Probes, in their order.

@@ -84,6 +84,8 @@ class Reconciler::Impl {
   Task<Result<>> watch_host();
   bool poll();
   void watch_flows();
+  void watch_forwarding();
+  std::optional<Trouble> forwarding_trouble(const BookEntry& entry) const;
   void refresh_gauges();
 
   ReconcilerParts parts_;
@@ -99,7 +101,9 @@ class Reconciler::Impl {
   bool addresses_look_due_ = false;
   Moment dump_due_{};
   Moment flows_due_{};
-  Names flows_moved_;
+  Moment forwarding_due_{};
+  Names moved_;
+  std::map<IpFamily, std::string> not_forwarded_;  // With what helps.
   Names unreported_;
   Names to_finalize_;
   Orphans told_orphans_;
@@ -135,6 +139,7 @@ Task<Result<>> Reconciler::Impl::start() {
   tell_whose_rules_go();
   dump_due_ = later(parts_.clock.now(), kHostDumpPeriod);
   flows_due_ = later(parts_.clock.now(), kFlowWatchPeriod);
+  watch_forwarding();
   work_.set();
   co_return Result<>{};
 }
@@ -223,7 +228,7 @@ void Reconciler::Impl::collect(Names& names) {
   for (const ObjectName& name : parts_.ledger.abandoned()) {
     if (BookEntry* entry = book_.find(name)) entry->rules_due = true;
   }
-  names.merge(std::exchange(flows_moved_, {}));
+  names.merge(std::exchange(moved_, {}));
   names.merge(keeper_.take_due());
 }
 
@@ -256,8 +261,10 @@ void Reconciler::Impl::find_statuses(const Names& names) {
     BookEntry* entry = book_.find(name);
     if (entry == nullptr || entry->record == nullptr || entry->record->is_tombstone()) continue;
     if (to_finalize_.contains(name)) continue;
-    api::LoadBalancerStatus status = status_of(*entry->record, keeper_.findings(name, *entry),
-                                               entry->status, parts_.clock.wall_now());
+    Findings findings = keeper_.findings(name, *entry);
+    if (!findings.trouble) findings.trouble = forwarding_trouble(*entry);
+    api::LoadBalancerStatus status =
+        status_of(*entry->record, findings, entry->status, parts_.clock.wall_now());
     if (status == entry->status) continue;
     tell(name, *entry, status);
     entry->status = std::move(status);
@@ -326,8 +333,12 @@ bool Reconciler::Impl::poll() {
     flows_due_ = later(now, kFlowWatchPeriod);
     watch_flows();
   }
-  return rules_look_due_ || addresses_look_due_ || !flows_moved_.empty() ||
-         keeper_.has_leftovers() || keeper_.anybody_due() || addresses_.is_due();
+  if (now >= forwarding_due_) {
+    forwarding_due_ = later(now, kForwardingPeriod);
+    watch_forwarding();
+  }
+  return rules_look_due_ || addresses_look_due_ || !moved_.empty() || keeper_.has_leftovers() ||
+         keeper_.anybody_due() || addresses_.is_due();
 }
 
 void Reconciler::Impl::watch_flows() {
@@ -344,8 +355,30 @@ void Reconciler::Impl::watch_flows() {
     const bool is_missing = missing.contains(name);
     if (entry.return_path_missing == is_missing) continue;
     entry.return_path_missing = is_missing;
-    flows_moved_.insert(name);
+    moved_.insert(name);
   }
+}
+
+// Others switch it off under our hands (`sysctl --system`), and the kernel tells nobody. What could
+// not be read is nothing to complain of.
+void Reconciler::Impl::watch_forwarding() {
+  if (parts_.role.announce_only) return;
+  std::map<IpFamily, std::string> off;
+  for (IpFamily family : {IpFamily::v4, IpFamily::v6}) {
+    Result<> forwards = parts_.host.forwards(family);
+    if (forwards.outcome() == Outcome::invalid) off[family] = forwards.error().message;
+  }
+  if (off == not_forwarded_) return;
+  not_forwarded_ = std::move(off);
+  for (const auto& [name, entry] : book_.entries()) moved_.insert(name);
+}
+
+std::optional<Trouble> Reconciler::Impl::forwarding_trouble(const BookEntry& entry) const {
+  for (const IpAddress& address : entry.record->addresses) {
+    auto found = not_forwarded_.find(address.family);
+    if (found != not_forwarded_.end()) return Trouble{reason::forwarding_off, found->second};
+  }
+  return std::nullopt;
 }
 
 void Reconciler::Impl::refresh_gauges() {

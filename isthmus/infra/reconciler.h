@@ -35,6 +35,7 @@ namespace isthmus::infra {
 inline constexpr Duration kHostPollPeriod = std::chrono::milliseconds(200);
 inline constexpr Duration kHostDumpPeriod = std::chrono::seconds(30);
 inline constexpr Duration kFlowWatchPeriod = std::chrono::seconds(10);
+inline constexpr Duration kForwardingPeriod = std::chrono::seconds(1);
 
 // They outlive the reconciler.
 struct ReconcilerParts {

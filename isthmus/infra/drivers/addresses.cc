@@ -1,6 +1,7 @@
 #include "isthmus/infra/drivers/addresses.h"
 
 #include <libmnl/libmnl.h>
+#include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -95,7 +96,8 @@ Result<std::vector<InterfaceAddresses::Link>> InterfaceAddresses::links() {
     const nlattr* name = attributes_of(inside(header, sizeof(ifinfomsg)))[IFLA_IFNAME];
     if (name == nullptr || mnl_attr_validate(name, MNL_TYPE_NUL_STRING) < 0) return {};
     const auto* fixed = static_cast<const ifinfomsg*>(mnl_nlmsg_get_payload(&header));
-    found.push_back({fixed->ifi_index, mnl_attr_get_str(name)});
+    const bool up = (fixed->ifi_flags & IFF_UP) != 0 && (fixed->ifi_flags & IFF_RUNNING) != 0;
+    found.push_back({fixed->ifi_index, mnl_attr_get_str(name), !up});
     return {};
   }));
   return found;
@@ -126,6 +128,7 @@ Result<std::vector<InterfaceAddress>> InterfaceAddresses::observe() {
     // An interface that came between the two dumps is seen the next time.
     if (!one || link == all.end()) return {};
     one->interface = link->name;
+    one->link_down = link->down;
     found.push_back(*std::move(one));
     return {};
   }));

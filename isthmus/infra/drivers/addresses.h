@@ -27,6 +27,7 @@ struct InterfaceAddress {
   std::uint8_t bits = 0;  // Of the prefix it is connected to.
   std::string interface;
   bool ours = false;
+  bool link_down = false;  // Nothing passes the interface, by whoever set it down, or no carrier.
 
   friend auto operator<=>(const InterfaceAddress&, const InterfaceAddress&) = default;
 };
@@ -76,6 +77,7 @@ class InterfaceAddresses final : public AddressBook {
   struct Link {
     int index;
     std::string name;
+    bool down;
   };
   Result<std::vector<Link>> links();
   Result<int> index_of(const std::string& interface);

@@ -1,5 +1,5 @@
 // Whether the kernel forwards packets at all. Where it does not, everything can be programmed and
-// nothing arrives, so this is asked once, at start.
+// nothing arrives, so this is asked at start, and again all the time.
 #pragma once
 
 #include <span>
