@@ -13,6 +13,7 @@ line of standard input, and prints each answer.
 import argparse
 import json
 import socket
+import struct
 import sys
 import threading
 
@@ -31,6 +32,9 @@ def ask_tcp(options, source):
         answer = b""
         while piece := wire.recv(65536):
             answer += piece
+        # The machine, which closed first, would remember the flow for a minute, and the kernel drops
+        # a new one that a masquerade gives the same port (PAWS). A reset makes it forget.
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     head, _, body = answer.partition(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 200"):
         return {"error": head.decode("latin-1").split("\r\n")[0] or "closed without an answer"}
