@@ -99,9 +99,9 @@ TEST_F(config_file, takes_in_owners_and_pools_when_it_changed_and_settled) {
   watch_for(3s);
   EXPECT_EQ(pools.loads, 1);
   write(kTwo);
-  watch_for(kConfigCheckPeriod + 1ms);
+  watch_for(kFileCheckPeriod + 1ms);
   EXPECT_EQ(in_force(), "admin prod | public");
-  watch_for(kConfigCheckPeriod + 1ms);
+  watch_for(kFileCheckPeriod + 1ms);
   EXPECT_EQ(in_force(), "admin prod test | public office");
   EXPECT_EQ(access->pools_of("prod"), nullptr);
   EXPECT_TRUE(log.mentions("pools_changed=\"office\""));

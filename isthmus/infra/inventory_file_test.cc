@@ -57,9 +57,9 @@ TEST_F(inventory_file, is_loaded_again_when_it_changed_and_settled) {
   ASSERT_TRUE(world.run(file.load()));
   watch_for(3s);
   write("instances:\n- {uid: a, name: a}\n");
-  watch_for(kInventoryCheckPeriod + 1ms);
+  watch_for(kFileCheckPeriod + 1ms);
   EXPECT_EQ(machines(), "a:present b:present ");
-  watch_for(kInventoryCheckPeriod + 1ms);
+  watch_for(kFileCheckPeriod + 1ms);
   EXPECT_EQ(machines(), "a:present b:unknown ");
   EXPECT_TRUE(log.mentions("not gone\" uids=\"b\""));
   EXPECT_EQ(metric("infra_inventory_loads_total{result=\"ok\"}"), 2);
