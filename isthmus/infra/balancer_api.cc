@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "isthmus/infra/api/dry_run.h"
 #include "isthmus/infra/audit.h"
 #include "isthmus/infra/balancer_requests.h"
 #include "isthmus/infra/object_page.h"
@@ -17,7 +16,6 @@ namespace isthmus::infra {
 namespace {
 
 namespace problem = api::problem;
-using Effect = api::DryRun::Effect;
 
 // Of a wait whose client left. Nobody reads it; in the count of answers it is no failure of ours.
 constexpr int kClientLeft = 499;
@@ -80,12 +78,7 @@ net::Response BalancerApi::answer(int status, const LedgerSnapshot& snapshot,
 Task<net::Response> BalancerApi::list(const Exchange& exchange) {
   auto request = read_list_request(exchange.target, is_name);
   if (!request) co_return refused(exchange, std::move(request.error()));
-  Result<Ledger::Snapshot> snapshot;
-  if (request->token) {
-    snapshot = co_await parts_.ledger.at(request->token->revision);
-  } else {
-    snapshot = co_await parts_.ledger.latest();
-  }
+  Result<Ledger::Snapshot> snapshot = co_await parts_.ledger.at(request->revision());
   if (!snapshot) co_return failed(exchange, snapshot.error(), parts_.log);
   co_return json_response(
       200, encode(page_of(**snapshot, exchange.route.owner, *request, parts_.clock.wall_now())));
@@ -126,24 +119,13 @@ net::Response BalancerApi::carried_out(const Exchange& exchange, int status,
           {"LoadBalancer", plan.generation_before, metadata.generation, metadata.revision},
           parts_.log, parts_.metrics);
   }
-  const LedgerSnapshot* snapshot = parts_.ledger.remembered();
-  ISTHMUS_ASSERT(snapshot != nullptr, "what was planned was planned from a snapshot");
-  return answer(status, *snapshot, plan.record);
+  return answer(status, parts_.planned_from(), plan.record);
 }
 
 net::Response BalancerApi::planned(const BalancerPlan& plan, bool removal) const {
-  const LedgerSnapshot* snapshot = parts_.ledger.remembered();
-  ISTHMUS_ASSERT(snapshot != nullptr, "what was planned was planned from a snapshot");
-  api::DryRun dry;
-  dry.effect = removal        ? Effect::deleted
-               : plan.created ? Effect::created
-               : plan.write   ? Effect::changed
-                              : Effect::unchanged;
-  dry.object = encode(shown(*snapshot, plan.record, parts_.clock.wall_now()));
+  api::DryRun dry = dry_run_of(
+      plan, removal, encode(shown(parts_.planned_from(), plan.record, parts_.clock.wall_now())));
   dry.addresses = plan.record.addresses;
-  for (const FieldChange& change : plan.changes) {
-    dry.changes.push_back({change.pointer, change.from, change.to});
-  }
   return json_response(200, encode(dry));
 }
 

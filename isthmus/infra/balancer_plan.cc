@@ -150,7 +150,8 @@ BalancerPlan plan_delete(const LedgerSnapshot& snapshot, const ObjectName& name,
   return plan;
 }
 
-std::vector<FieldChange> changes_of(const BalancerRecord* before, const BalancerRecord& after) {
+std::vector<api::PlannedChange> changes_of(const BalancerRecord* before,
+                                           const BalancerRecord& after) {
   json::value from = before == nullptr ? json::value(json::object()) : document_of(*before);
   return differences(from, document_of(after));
 }

@@ -29,10 +29,10 @@ inline constexpr std::size_t kBalancersPerOwnerMax = 5000;
 // The decision about one load balancer: a problem, or the record that stands afterwards.
 struct BalancerPlan {
   std::optional<api::Problem> problem;
-  BalancerRecord record;                 // Without a problem only.
-  std::vector<AddressRecord> addresses;  // To be written with it.
-  std::vector<FieldChange> changes;      // By pointer; of a dry run only.
-  std::uint64_t generation_before = 0;   // 0: it did not stand.
+  BalancerRecord record;                    // Without a problem only.
+  std::vector<AddressRecord> addresses;     // To be written with it.
+  std::vector<api::PlannedChange> changes;  // By pointer; of a dry run only.
+  std::uint64_t generation_before = 0;      // 0: it did not stand.
   bool created = false;
   bool write = false;  // False: it stands already as it should.
 };
@@ -54,6 +54,7 @@ BalancerPlan plan_delete(const LedgerSnapshot& snapshot, const ObjectName& name,
 
 // What the plan would change, as the API shows it. `before` is what stands, nullptr where nothing
 // does.
-std::vector<FieldChange> changes_of(const BalancerRecord* before, const BalancerRecord& after);
+std::vector<api::PlannedChange> changes_of(const BalancerRecord* before,
+                                           const BalancerRecord& after);
 
 }  // namespace isthmus::infra

@@ -246,16 +246,16 @@ TEST_F(balancer_plan, changes_are_those_that_the_writer_would_see) {
   said.spec.listeners[0].port = 81;
   const BalancerRecord after = put(said).record;
   EXPECT_EQ(changes_of(&before, after),
-            (std::vector<FieldChange>{{"/spec/listeners/0/port", "80", "81"}}));
-  const FieldChange requested{"/metadata/deletionRequestedAt", "",
-                              "\"" + rfc3339(ledger.now) + "\""};
+            (std::vector<api::PlannedChange>{{"/spec/listeners/0/port", "80", "81"}}));
+  const api::PlannedChange requested{"/metadata/deletionRequestedAt", "",
+                                     "\"" + rfc3339(ledger.now) + "\""};
   EXPECT_EQ(changes_of(&after, remove(kWeb).record), std::vector{requested});
 }
 
 TEST_F(balancer_plan, the_changes_of_a_new_one_name_the_address_it_would_get) {
-  std::vector<FieldChange> changes = changes_of(nullptr, put(a_balancer(kWeb)).record);
+  std::vector<api::PlannedChange> changes = changes_of(nullptr, put(a_balancer(kWeb)).record);
   ASSERT_FALSE(changes.empty());
-  EXPECT_EQ(changes.back(), (FieldChange{"/status", "", R"({"addresses":["192.0.2.0"]})"}));
+  EXPECT_EQ(changes.back(), (api::PlannedChange{"/status", "", R"({"addresses":["192.0.2.0"]})"}));
 }
 
 }  // namespace

@@ -22,10 +22,10 @@ std::string escaped(std::string_view key) {
 }
 
 void compare(const json::value* from, const json::value* to, const std::string& pointer,
-             std::vector<FieldChange>& changes);
+             std::vector<api::PlannedChange>& changes);
 
 void compare_objects(const json::object& from, const json::object& to, const std::string& pointer,
-                     std::vector<FieldChange>& changes) {
+                     std::vector<api::PlannedChange>& changes) {
   for (const auto& member : from) {
     compare(&member.value(), to.if_contains(member.key()), pointer + "/" + escaped(member.key()),
             changes);
@@ -37,7 +37,7 @@ void compare_objects(const json::object& from, const json::object& to, const std
 }
 
 void compare_arrays(const json::array& from, const json::array& to, const std::string& pointer,
-                    std::vector<FieldChange>& changes) {
+                    std::vector<api::PlannedChange>& changes) {
   for (std::size_t i = 0; i < std::max(from.size(), to.size()); ++i) {
     compare(i < from.size() ? &from[i] : nullptr, i < to.size() ? &to[i] : nullptr,
             pointer + "/" + std::to_string(i), changes);
@@ -45,7 +45,7 @@ void compare_arrays(const json::array& from, const json::array& to, const std::s
 }
 
 void compare(const json::value* from, const json::value* to, const std::string& pointer,
-             std::vector<FieldChange>& changes) {
+             std::vector<api::PlannedChange>& changes) {
   if (from != nullptr && to != nullptr) {
     if (*from == *to) return;
     if (from->is_object() && to->is_object()) {
@@ -61,8 +61,8 @@ void compare(const json::value* from, const json::value* to, const std::string& 
 
 }  // namespace
 
-std::vector<FieldChange> differences(const json::value& from, const json::value& to) {
-  std::vector<FieldChange> changes;
+std::vector<api::PlannedChange> differences(const json::value& from, const json::value& to) {
+  std::vector<api::PlannedChange> changes;
   compare(&from, &to, "", changes);
   return changes;
 }

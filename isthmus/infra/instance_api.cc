@@ -55,12 +55,7 @@ std::expected<Preconditions, api::Problem> preconditions_of(const Exchange& exch
 Task<net::Response> InstanceApi::list(const Exchange& exchange) {
   auto request = read_list_request(exchange.target, is_uid);
   if (!request) co_return refused(exchange, std::move(request.error()));
-  Result<Instances::Snapshot> snapshot;
-  if (request->token) {
-    snapshot = co_await instances_.at(request->token->revision);
-  } else {
-    snapshot = co_await instances_.latest();
-  }
+  Result<Instances::Snapshot> snapshot = co_await instances_.at(request->revision());
   if (!snapshot) co_return failed(exchange, snapshot.error(), log_);
   co_return json_response(200, encode(page_of(**snapshot, *request, instances_)));
 }

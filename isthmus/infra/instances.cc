@@ -84,9 +84,9 @@ Task<Result<Instances::Snapshot>> Instances::latest() {
   co_return latest_;
 }
 
-Task<Result<Instances::Snapshot>> Instances::at(Revision revision) {
+Task<Result<Instances::Snapshot>> Instances::at(std::optional<Revision> revision) {
   Snapshot newest = CO_TRY(co_await latest());
-  if (newest->revision == revision) co_return newest;
+  if (!revision || newest->revision == *revision) co_return newest;
   Result<Snapshot> older = co_await read_all(revision);
   co_return older;
 }

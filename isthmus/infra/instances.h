@@ -36,8 +36,9 @@ class Instances {
   // before the first time.
   const InstanceSnapshot* remembered() const { return latest_.get(); }
 
-  // As they stood at that revision. kRevisionGone when the history does not reach there.
-  Task<Result<Snapshot>> at(Revision revision);
+  // As they stood at that revision; nullopt: as they stand now. kRevisionGone when the history does
+  // not reach there.
+  Task<Result<Snapshot>> at(std::optional<Revision> revision);
 
   // The plan that was carried out, or whose problem says why not; after a write its record carries
   // the new revision. busy: others change the machines all the time.

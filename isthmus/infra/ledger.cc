@@ -115,7 +115,9 @@ Ledger::Ledger(Store& store, const Clock& clock, Random& random, std::string hos
 
 Task<Result<Ledger::Snapshot>> Ledger::latest() { return memory_.latest(); }
 
-Task<Result<Ledger::Snapshot>> Ledger::at(Revision revision) { return memory_.at(revision); }
+Task<Result<Ledger::Snapshot>> Ledger::at(std::optional<Revision> revision) {
+  return memory_.at(revision);
+}
 
 Circumstances Ledger::circumstances(const Pools* pools_allowed) const {
   return {.now = clock_.wall_now(),

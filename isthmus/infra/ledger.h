@@ -53,7 +53,7 @@ class Ledger {
 
   // See ledger_memory.h.
   Task<Result<Snapshot>> latest();
-  Task<Result<Snapshot>> at(Revision revision);
+  Task<Result<Snapshot>> at(std::optional<Revision> revision);
   const LedgerSnapshot* remembered() const { return memory_.remembered(); }
 
   // The plan that was carried out, or whose problem says why not; after a write its records carry

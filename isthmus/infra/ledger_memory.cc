@@ -190,10 +190,10 @@ Task<Result<LedgerMemory::Snapshot>> LedgerMemory::latest() {
   co_return published_;
 }
 
-Task<Result<LedgerMemory::Snapshot>> LedgerMemory::at(Revision revision) {
+Task<Result<LedgerMemory::Snapshot>> LedgerMemory::at(std::optional<Revision> revision) {
   Snapshot newest = CO_TRY(co_await latest());
-  if (newest->revision == revision) co_return newest;
-  if (older_ != nullptr && older_->revision == revision) co_return older_;
+  if (!revision || newest->revision == *revision) co_return newest;
+  if (older_ != nullptr && older_->revision == *revision) co_return older_;
   LedgerSnapshot read = CO_TRY(co_await read_all(revision));
   Snapshot older = std::make_shared<const LedgerSnapshot>(std::move(read));
   older_ = older;

@@ -25,8 +25,8 @@ class LedgerMemory {
   // that map.
   Task<Result<Snapshot>> latest();
 
-  // As it stood then. kRevisionGone when the history does not reach there.
-  Task<Result<Snapshot>> at(Revision revision);
+  // As it stood then; nullopt: as latest(). kRevisionGone when the history does not reach there.
+  Task<Result<Snapshot>> at(std::optional<Revision> revision);
 
   // What latest() last answered; nullptr before the first time. Good until the next await.
   const LedgerSnapshot* remembered() const { return newest_ ? &*newest_ : nullptr; }

@@ -23,6 +23,14 @@ struct ObjectParts {
   Metrics& metrics;
   Logger& log;
   std::string driver;  // By name, for what it does not offer.
+
+  // What the plan that the ledger has just answered was planned from, or newer. Good until the next
+  // await.
+  const LedgerSnapshot& planned_from() const {
+    const LedgerSnapshot* snapshot = ledger.remembered();
+    ISTHMUS_ASSERT(snapshot != nullptr, "what was planned was planned from a snapshot");
+    return *snapshot;
+  }
 };
 
 }  // namespace isthmus::infra

@@ -42,6 +42,11 @@ struct ListRequest {
   std::string selector_text;
   std::size_t limit = kPageDefault;
   std::optional<PageToken> token;
+
+  // What all pages of the list are read at; nullopt for the first one: what stands now.
+  std::optional<Revision> revision() const {
+    return token ? std::optional(token->revision) : std::nullopt;
+  }
 };
 std::expected<ListRequest, api::Problem> read_list_request(const net::Target& target,
                                                            PageToken::CanBe can_be);

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "isthmus/base/clock.h"
+#include "isthmus/infra/api/dry_run.h"
 #include "isthmus/infra/api/load_balancer.h"
 #include "isthmus/infra/api/target_set.h"
 #include "isthmus/infra/ledger_records.h"
@@ -19,6 +21,20 @@ namespace isthmus::infra {
 // with the write, at `now` or a moment before) and the rest is unknown. A tombstone has no status
 // any more.
 api::LoadBalancer shown(const LedgerSnapshot& snapshot, const BalancerRecord& record, WallTime now);
+
+// What a dry run answers of a plan for the object, which is given as it would stand, as JSON.
+template <class Plan>
+api::DryRun dry_run_of(const Plan& plan, bool removal, std::string object) {
+  using Effect = api::DryRun::Effect;
+  api::DryRun dry;
+  dry.effect = removal        ? Effect::deleted
+               : plan.created ? Effect::created
+               : plan.write   ? Effect::changed
+                              : Effect::unchanged;
+  dry.object = std::move(object);
+  dry.changes = plan.changes;
+  return dry;
+}
 
 // Those conditions.
 std::vector<api::Condition> conditions_at_first(const BalancerRecord& record, WallTime now);

@@ -149,12 +149,7 @@ Task<net::Response> PoolApi::get_pool(const Exchange& exchange) {
 Task<net::Response> PoolApi::list_addresses(const Exchange& exchange) {
   auto request = read_plain_list_request(exchange.target, is_ip);
   if (!request) co_return refused(exchange, std::move(request.error()));
-  Result<Ledger::Snapshot> snapshot;
-  if (request->token) {
-    snapshot = co_await parts_.ledger.at(request->token->revision);
-  } else {
-    snapshot = co_await parts_.ledger.latest();
-  }
+  Result<Ledger::Snapshot> snapshot = co_await parts_.ledger.at(request->revision());
   if (!snapshot) co_return failed(exchange, snapshot.error(), parts_.log);
   const Addresses addresses =
       addresses_of(**snapshot, exchange.route.owner, parts_.ledger.circumstances());

@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "isthmus/infra/api/dry_run.h"
 #include "isthmus/infra/audit.h"
 #include "isthmus/infra/balancer_requests.h"
 #include "isthmus/infra/object_page.h"
@@ -14,8 +13,6 @@
 
 namespace isthmus::infra {
 namespace {
-
-using Effect = api::DryRun::Effect;
 
 api::Problem not_found(const Route& route) {
   return api::make_problem(api::problem::target_set_not_found,
@@ -51,12 +48,7 @@ net::Response answer(int status, const LedgerSnapshot& snapshot, const TargetSet
 Task<net::Response> TargetSetApi::list(const Exchange& exchange) {
   auto request = read_list_request(exchange.target, is_name);
   if (!request) co_return refused(exchange, std::move(request.error()));
-  Result<Ledger::Snapshot> snapshot;
-  if (request->token) {
-    snapshot = co_await parts_.ledger.at(request->token->revision);
-  } else {
-    snapshot = co_await parts_.ledger.latest();
-  }
+  Result<Ledger::Snapshot> snapshot = co_await parts_.ledger.at(request->revision());
   if (!snapshot) co_return failed(exchange, snapshot.error(), parts_.log);
   co_return json_response(200, encode(page_of(**snapshot, exchange.route.owner, *request)));
 }
@@ -80,24 +72,12 @@ net::Response TargetSetApi::carried_out(const Exchange& exchange, int status,
     audit(exchange, {"TargetSet", plan.generation_before, metadata.generation, metadata.revision},
           parts_.log, parts_.metrics);
   }
-  const LedgerSnapshot* snapshot = parts_.ledger.remembered();
-  ISTHMUS_ASSERT(snapshot != nullptr, "what was planned was planned from a snapshot");
-  return answer(status, *snapshot, plan.record);
+  return answer(status, parts_.planned_from(), plan.record);
 }
 
 net::Response TargetSetApi::planned(const TargetSetPlan& plan, bool removal) const {
-  const LedgerSnapshot* snapshot = parts_.ledger.remembered();
-  ISTHMUS_ASSERT(snapshot != nullptr, "what was planned was planned from a snapshot");
-  api::DryRun dry;
-  dry.effect = removal        ? Effect::deleted
-               : plan.created ? Effect::created
-               : plan.write   ? Effect::changed
-                              : Effect::unchanged;
-  dry.object = encode(shown(*snapshot, plan.record));
-  for (const FieldChange& change : plan.changes) {
-    dry.changes.push_back({change.pointer, change.from, change.to});
-  }
-  return json_response(200, encode(dry));
+  const std::string object = encode(shown(parts_.planned_from(), plan.record));
+  return json_response(200, encode(dry_run_of(plan, removal, object)));
 }
 
 Task<net::Response> TargetSetApi::put(const Exchange& exchange) {

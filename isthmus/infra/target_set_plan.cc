@@ -127,7 +127,8 @@ TargetSetPlan plan_delete_target_set(const LedgerSnapshot& snapshot, const Objec
   return plan;
 }
 
-std::vector<FieldChange> changes_of(const TargetSetRecord* before, const TargetSetRecord& after) {
+std::vector<api::PlannedChange> changes_of(const TargetSetRecord* before,
+                                           const TargetSetRecord& after) {
   // What we write is JSON.
   auto document_of = [](const TargetSetRecord& record) {
     if (record.deleted_at) return json::value(json::object());

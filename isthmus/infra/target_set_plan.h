@@ -23,9 +23,9 @@ inline constexpr std::size_t kTargetSetsPerOwnerMax = 1000;
 // The decision about one target set: a problem, or the record that stands afterwards.
 struct TargetSetPlan {
   std::optional<api::Problem> problem;
-  TargetSetRecord record;               // Without a problem only.
-  std::vector<FieldChange> changes;     // By pointer; of a dry run only.
-  std::uint64_t generation_before = 0;  // 0: it did not stand.
+  TargetSetRecord record;                   // Without a problem only.
+  std::vector<api::PlannedChange> changes;  // By pointer; of a dry run only.
+  std::uint64_t generation_before = 0;      // 0: it did not stand.
   bool created = false;
   bool write = false;  // False: it stands already as it should.
 };
@@ -43,6 +43,7 @@ TargetSetPlan plan_delete_target_set(const LedgerSnapshot& snapshot, const Objec
 
 // What the plan would change, as the API shows it. `before` is what stands, nullptr where nothing
 // does.
-std::vector<FieldChange> changes_of(const TargetSetRecord* before, const TargetSetRecord& after);
+std::vector<api::PlannedChange> changes_of(const TargetSetRecord* before,
+                                           const TargetSetRecord& after);
 
 }  // namespace isthmus::infra

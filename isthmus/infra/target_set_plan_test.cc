@@ -138,7 +138,7 @@ TEST_F(target_set_plan, changes_are_those_that_the_writer_would_see) {
   const TargetSetRecord before = put(said).record;
   said.targets[0].weight = 5;
   const TargetSetRecord after = put(said).record;
-  std::vector<FieldChange> changes = changes_of(&before, after);
+  std::vector<api::PlannedChange> changes = changes_of(&before, after);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].pointer, "/spec/targets/0/weight");
   EXPECT_EQ(changes[0].to, "5");

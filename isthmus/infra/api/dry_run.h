@@ -11,7 +11,7 @@ namespace isthmus::infra::api {
 
 // One difference between what stands and what would.
 struct PlannedChange {
-  std::string pointer;  // Into the object.
+  std::string pointer;  // Into the object (RFC 6901).
   std::string from;     // Both as JSON; empty where there is none.
   std::string to;
 
