@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "isthmus/base/scope.h"
+#include "isthmus/infra/counted.h"
 #include "isthmus/infra/object_views.h"
 
 namespace isthmus::infra {
@@ -28,23 +29,6 @@ Task<Result<>> notice_leaving(net::ResponseWriter& writer, bool& left) {
 std::unexpected<Error> nothing_to_wait_for() {
   return fail(Outcome::absent, "there is nothing to wait for any more");
 }
-
-class Counted {
- public:
-  Counted(std::size_t& count, Gauge& gauge) : count_(count), gauge_(gauge) { show(+1); }
-  ~Counted() { show(-1); }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-
- private:
-  void show(int change) {
-    count_ += static_cast<std::size_t>(change);
-    gauge_.set(static_cast<double>(count_));
-  }
-
-  std::size_t& count_;
-  Gauge& gauge_;
-};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "isthmus/base/scope.h"
+#include "isthmus/infra/counted.h"
 #include "isthmus/infra/instance_record.h"
 #include "isthmus/infra/responses.h"
 
@@ -31,24 +32,6 @@ WatchEvent farewell(Revision revision, api::Problem problem) {
   event.problem = std::move(problem);
   return event;
 }
-
-// Counts an open watch for as long as it lives.
-class Opened {
- public:
-  Opened(std::size_t& count, Gauge& gauge) : count_(count), gauge_(gauge) { show(+1); }
-  ~Opened() { show(-1); }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-
- private:
-  void show(int change) {
-    count_ += static_cast<std::size_t>(change);
-    gauge_.set(static_cast<double>(count_));
-  }
-
-  std::size_t& count_;
-  Gauge& gauge_;
-};
 
 Task<Result<>> wait_until_closed(net::ResponseWriter& writer) {
   Result<> closed = co_await writer.closed();
@@ -124,7 +107,7 @@ Task<Result<>> WatchStream::pump(Revision from, EventSource& source, std::functi
 
 Task<Result<>> WatchStream::serve(Revision from, EventSource& source, std::function<bool()> allowed,
                                   net::Headers answer, net::ResponseWriter& writer) {
-  Opened opened(open_, watches_);
+  const Counted opened(open_, watches_);
   answer.set("Content-Type", "application/x-ndjson");
   CO_TRY(co_await writer.begin(200, std::move(answer)));
   Scope& here = co_await current_scope();
