@@ -37,6 +37,42 @@ struct BalancerKeeper::Plan {
   Names leaving;
 };
 
+// Who has a listener on which address when the work is done.
+class BalancerKeeper::ServedAfter {
+ public:
+  // Both outlive it, with their changes and listeners as they are.
+  ServedAfter(const RulesWork& work, const KernelView& kernel) : work_(work), kernel_(kernel) {
+    for (const RulesWork::Change& change : work.changes) {
+      changing_.insert(change.name);
+      if (!change.balancer) continue;
+      for (const IpAddress& address : change.balancer->addresses) {
+        wanted_[address].insert(change.name);
+      }
+    }
+  }
+
+  Names on(const IpAddress& address) const {
+    auto wanted = wanted_.find(address);
+    Names served = wanted == wanted_.end() ? Names{} : wanted->second;
+    const auto& listeners = kernel_.held().listeners;
+    for (auto place = listeners.lower_bound({address, drivers::Protocol::tcp, 0});
+         place != listeners.end() && place->first.address == address; ++place) {
+      if (work_.restored.contains(place->first)) continue;
+      std::optional<KernelNote> note = kernel_.note_of(place->first);
+      if (!note || !changing_.contains(note->name)) {
+        served.insert(note ? note->name : ObjectName{});
+      }
+    }
+    return served;
+  }
+
+ private:
+  const RulesWork& work_;
+  const KernelView& kernel_;
+  Names changing_;
+  std::map<IpAddress, Names> wanted_;
+};
+
 BalancerKeeper::BalancerKeeper(Doors doors)
     : doors_(std::move(doors)),
       watch_({doors_.book, doors_.rules, doors_.addresses, doors_.clock, doors_.metrics,
@@ -188,15 +224,16 @@ void BalancerKeeper::settle_addresses(Plan& plan) {
     }
     doors_.book.use(change.name, std::move(addresses));
   }
-  release_abandoned(plan.work);
-  release_bare(plan.work);
+  const ServedAfter served(plan.work, doors_.rules.kernel());
+  release_abandoned(plan.work, served);
+  release_bare(plan.work, served);
 }
 
-void BalancerKeeper::release_abandoned(RulesWork& work) {
+void BalancerKeeper::release_abandoned(RulesWork& work, const ServedAfter& served) {
   std::erase_if(doors_.book.abandoned(), [&](const IpAddress& address) {
     if (!release(address, work)) return false;
     // Whoever is still served there has to go first, and can, now that the address is free.
-    const Names left = served_after(address, work);
+    const Names left = served.on(address);
     for (const ObjectName& name : left) {
       if (BookEntry* entry = doors_.book.find(name)) entry->rules_due = true;
     }
@@ -207,13 +244,13 @@ void BalancerKeeper::release_abandoned(RulesWork& work) {
 }
 
 // Somebody else uses the address that is left, but is not served there yet, since that failed.
-void BalancerKeeper::release_bare(RulesWork& work) {
+void BalancerKeeper::release_bare(RulesWork& work, const ServedAfter& served) {
   const KernelView& kernel = doors_.rules.kernel();
   std::set<IpAddress> left;
   for (const RulesWork::Change& change : work.changes) left.merge(kernel.addresses_of(change.name));
   for (const IpAddress& address : left) {
     const bool bound = doors_.addresses.bound().contains(address);
-    if (bound && served_after(address, work).empty()) (void)release(address, work);
+    if (bound && served.on(address).empty()) (void)release(address, work);
   }
 }
 
@@ -229,28 +266,6 @@ bool BalancerKeeper::release(const IpAddress& address, RulesWork& work) {
                      {{"address", to_string(address)}, {"error", released.error()}});
   }
   return false;
-}
-
-// Who has a listener on the address when the work is done.
-BalancerKeeper::Names BalancerKeeper::served_after(const IpAddress& address,
-                                                   const RulesWork& work) const {
-  Names served;
-  Names changing;
-  for (const RulesWork::Change& change : work.changes) {
-    changing.insert(change.name);
-    if (!change.balancer) continue;
-    const std::vector<IpAddress>& wanted = change.balancer->addresses;
-    if (std::ranges::find(wanted, address) != wanted.end()) served.insert(change.name);
-  }
-  const KernelView& kernel = doors_.rules.kernel();
-  const auto& listeners = kernel.held().listeners;
-  for (auto place = listeners.lower_bound({address, drivers::Protocol::tcp, 0});
-       place != listeners.end() && place->first.address == address; ++place) {
-    if (work.restored.contains(place->first)) continue;
-    std::optional<KernelNote> note = kernel.note_of(place->first);
-    if (!note || !changing.contains(note->name)) served.insert(note ? note->name : ObjectName{});
-  }
-  return served;
 }
 
 void BalancerKeeper::apply(Plan& plan) {

@@ -83,6 +83,7 @@ class BalancerKeeper {
     stay,   // What the kernel holds of it goes on as it is.
   };
   struct Plan;
+  class ServedAfter;
 
   Intent intent(const ObjectName& name, const BookEntry& entry) const;
   Resolution resolved(const BookEntry& entry) const;
@@ -93,10 +94,9 @@ class BalancerKeeper {
   void stay(const ObjectName& name, BookEntry& entry);
   void refuse(Plan& plan);
   void settle_addresses(Plan& plan);
-  void release_abandoned(RulesWork& work);
-  void release_bare(RulesWork& work);
+  void release_abandoned(RulesWork& work, const ServedAfter& served);
+  void release_bare(RulesWork& work, const ServedAfter& served);
   bool release(const IpAddress& address, RulesWork& work);
-  Names served_after(const IpAddress& address, const RulesWork& work) const;
   void apply(Plan& plan);
   void settle(const Plan& plan);
   void settle_leaving(const ObjectName& name, BookEntry& entry, const RulesWork& work);
