@@ -63,6 +63,17 @@ def make_backend(directory, stage, contract):
     return make
 
 
+@pytest.fixture
+def net(make_net):
+    """The routed network; a test of more than that has a `net` of its own."""
+    return make_net()
+
+
+@pytest.fixture
+def backend(net, make_backend):
+    return make_backend(net)
+
+
 class Backend:
     """What people do with a backend, each answer checked against the OpenAPI document.
 

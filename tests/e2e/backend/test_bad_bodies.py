@@ -1,18 +1,6 @@
 """Wrong bodies: every wrong field is named by JSON pointer, all at once, and nothing is changed."""
 
-import pytest
-
 from specs import inline, problem
-
-
-@pytest.fixture
-def net(make_net):
-    return make_net()
-
-
-@pytest.fixture
-def backend(net, make_backend):
-    return make_backend(net)
 
 
 def pointers(backend, spec, name="web", kind="invalid-spec", status=422):

@@ -8,16 +8,6 @@ from harness.wait import until
 from specs import condition, inline, names
 
 
-@pytest.fixture
-def net(make_net):
-    return make_net()
-
-
-@pytest.fixture
-def backend(net, make_backend):
-    return make_backend(net)
-
-
 DAMAGE = {
     "table": ["nft", "delete", "table", "inet", "isthmus"],
     "everything": ["nft", "flush", "ruleset"],

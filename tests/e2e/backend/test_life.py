@@ -8,16 +8,6 @@ from harness.wait import until
 from specs import condition, inline, names, problem
 
 
-@pytest.fixture
-def net(make_net):
-    return make_net()
-
-
-@pytest.fixture
-def backend(net, make_backend):
-    return make_backend(net)
-
-
 def test_created_changed_deleted(net, backend):
     created = backend.put("web", inline(net), status=201)
     assert created["metadata"]["generation"] == 1

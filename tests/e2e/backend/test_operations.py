@@ -10,11 +10,6 @@ TOKENS = {"one": "one-secret-token", "two": "two-secret-token", "admin": "admin-
 
 
 @pytest.fixture
-def net(make_net):
-    return make_net()
-
-
-@pytest.fixture
 def backend(net, make_backend, directory):
     """Its client is the owner `one`."""
     for name, token in TOKENS.items():

@@ -3,20 +3,8 @@
 import json
 import subprocess
 
-import pytest
-
 from harness import programs
 from specs import inline
-
-
-@pytest.fixture
-def net(make_net):
-    return make_net()
-
-
-@pytest.fixture
-def backend(net, make_backend):
-    return make_backend(net)
 
 
 def status(backend, *flags):

@@ -13,11 +13,6 @@ ADMIN = "admin-secret-token"
 
 
 @pytest.fixture
-def net(make_net):
-    return make_net()
-
-
-@pytest.fixture
 def backend(net, make_backend, directory):
     with open(f"{directory}/admin.token", "w", encoding="utf-8") as file:
         file.write(ADMIN + "\n")
