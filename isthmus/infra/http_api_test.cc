@@ -117,7 +117,7 @@ TEST_F(http_api, readiness_names_what_somebody_should_look_at) {
 
 TEST_F(http_api, readiness_shows_a_store_that_answers_and_takes_nothing) {
   put("m1", "n1");
-  store->is_full = true;
+  store->commit_failure = {Outcome::lost, "database or disk is full"};
   EXPECT_EQ(suffix(put("m2", "n2")), problem::unavailable);
   net::Response local = ask("GET", "/readyz");
   EXPECT_EQ(local.status, 200);
@@ -125,7 +125,7 @@ TEST_F(http_api, readiness_shows_a_store_that_answers_and_takes_nothing) {
       "[!] store: answers, but the last write failed: database or disk is full\n"));
   peer.is_local = false;
   EXPECT_EQ(ask("GET", "/readyz").body.find("disk is full"), std::string::npos);
-  store->is_full = false;
+  store->commit_failure.reset();
   EXPECT_EQ(put("m2", "n2").status, 201);
   EXPECT_TRUE(ask("GET", "/readyz").body.starts_with("[+] store\n"));
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "isthmus/base/virtual_world.h"
+#include "isthmus/infra/faulty_store_testing.h"
 #include "isthmus/infra/http_api.h"
 #include "isthmus/infra/http_testing.h"
 #include "isthmus/infra/store/sqlite_store.h"
@@ -22,27 +23,6 @@ inline Config with_tokens() {
   config.owners = {{"prod", "/prod"}};
   return config;
 }
-
-// A store whose disk can be full: it answers and takes nothing more.
-class FullDisk final : public Store {
- public:
-  Task<Result<Snapshot>> read(Range range) override { return store_->read(std::move(range)); }
-  Task<Result<Revision>> commit(std::vector<Condition> conditions,
-                                std::vector<Write> writes) override {
-    if (is_full) co_return fail(Outcome::lost, "database or disk is full");
-    Result<Revision> written = co_await store_->commit(std::move(conditions), std::move(writes));
-    co_return written;
-  }
-  Task<Result<Changes>> watch(std::string prefix, Revision after, std::size_t limit) override {
-    return store_->watch(std::move(prefix), after, limit);
-  }
-  Task<Result<>> compact(Revision before) override { return store_->compact(before); }
-
-  bool is_full = false;
-
- private:
-  std::unique_ptr<Store> store_ = open_sqlite_store(":memory:").value();
-};
 
 class HttpApiFixture : public testing::Test {
  protected:
@@ -87,7 +67,8 @@ class HttpApiFixture : public testing::Test {
   Metrics metrics;
   SeededRandom random{1};
   Access access{files, log, with_tokens()};
-  std::unique_ptr<FullDisk> store = std::make_unique<FullDisk>();
+  std::unique_ptr<Store> disk = open_sqlite_store(":memory:").value();
+  std::unique_ptr<FaultyStore> store = std::make_unique<FaultyStore>(*disk);
   Instances instances{*store, world.loop};
   InventoryFile inventory{files, "/inventory", instances, world.loop, metrics, log};
   HttpApi handler{{*store, instances, access, &inventory, random, metrics, log, "1.2"}};
