@@ -218,26 +218,25 @@ Task<Result<TargetSetPlan>> Ledger::remove_target_set(ObjectName name, Precondit
 }
 
 Task<Result<std::vector<std::string>>> Ledger::load_pools(std::vector<api::Pool> pools) {
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    Snapshot snapshot = CO_TRY(co_await latest());
-    Mistakes mistakes;
-    std::vector<PoolRecord> records = plan_pools(*snapshot, pools, mistakes);
-    CO_TRY(mistakes.result());
-    std::vector<std::string> names;
-    std::vector<Write> writes;
-    for (const PoolRecord& record : records) {
-      names.push_back(record.pool.name);
-      writes.push_back({pool_key(record.pool.name), encode(record)});
-    }
-    if (writes.empty()) co_return names;
-    Result<Revision> written = co_await writer_.commit(snapshot->lock, std::move(writes));
-    if (written) {
-      changed_.set();
-      co_return names;
-    }
-    if (written.outcome() != Outcome::conflict) co_return std::unexpected(written.error());
-  }
-  co_return too_busy();
+  Mistakes mistakes;
+  std::vector<std::string> names;
+  std::function<std::vector<Write>(const LedgerSnapshot&)> planner =
+      [&](const LedgerSnapshot& snapshot) {
+        mistakes = {};
+        names.clear();
+        std::vector<Write> writes;
+        const std::vector<PoolRecord> records = plan_pools(snapshot, pools, mistakes);
+        if (!mistakes.empty()) return writes;
+        for (const PoolRecord& record : records) {
+          names.push_back(record.pool.name);
+          writes.push_back({pool_key(record.pool.name), encode(record)});
+        }
+        return writes;
+      };
+  CO_TRY(co_await change(std::move(planner)));
+  CO_TRY(mistakes.result());
+  if (!names.empty()) changed_.set();
+  co_return names;
 }
 
 // Writes what the planner says, as long as it says something.

@@ -34,7 +34,8 @@ std::unexpected<Error> misplaced(std::string_view key) {
   return fail(Outcome::lost, fmt::format("{}: a damaged record: it is of another key", key));
 }
 
-// `decode` reads the value, `key_in` is what the record says its own key is.
+// `decode` reads the value, `key_in` is what the record says its own key is; nullptr where it does
+// not say.
 template <class Key, class Record>
 Result<Step> step_of(MapOf<Key, Record> map, const Change& change, Key key,
                      Result<Record> (*decode)(std::string_view, Revision),
@@ -45,7 +46,7 @@ Result<Step> step_of(MapOf<Key, Record> map, const Change& change, Key key,
   }
   Result<Record> record = decode(*change.value, change.revision);
   if (!record) return fail(change.key, std::move(record).error());
-  if (key_in(*record) != change.key) return misplaced(change.key);
+  if (key_in != nullptr && key_in(*record) != change.key) return misplaced(change.key);
   auto shared = std::make_shared<const Record>(std::move(*record));
   return Step([map, key = std::move(key), shared](LedgerSnapshot& snapshot) {
     (snapshot.*map)[key] = shared;
@@ -75,16 +76,6 @@ ObjectName name_of(std::string_view text) {
   return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
 }
 
-Result<Step> status_step(const Change& change, ObjectName name) {
-  if (!change.value) {
-    return Step([name = std::move(name)](LedgerSnapshot& s) { s.statuses.erase(name); });
-  }
-  Result<StatusRecord> record = decode_status_record(*change.value, change.revision);
-  if (!record) return fail(change.key, std::move(record).error());
-  auto shared = std::make_shared<const StatusRecord>(std::move(*record));
-  return Step([name = std::move(name), shared](LedgerSnapshot& s) { s.statuses[name] = shared; });
-}
-
 Result<Step> address_step(const Change& change, std::string_view text) {
   Result<IpAddress> address = parse_ip(text);
   if (!address) return misplaced(change.key);
@@ -98,7 +89,10 @@ Result<std::optional<Step>> step_of(const Change& change) {
   if (key == kLedgerLock) {
     return Step([at = change.revision](LedgerSnapshot& s) { s.lock = at; });
   }
-  if (auto name = behind(kStatusPrefix, key)) return TRY(status_step(change, name_of(*name)));
+  if (auto name = behind(kStatusPrefix, key)) {
+    return TRY(step_of<ObjectName, StatusRecord>(&LedgerSnapshot::statuses, change, name_of(*name),
+                                                 decode_status_record, nullptr));
+  }
   if (auto address = behind(kAddressPrefix, key)) return TRY(address_step(change, *address));
   if (auto name = behind(kBalancerPrefix, key)) {
     return TRY(step_of<ObjectName, BalancerRecord>(&LedgerSnapshot::balancers, change,
