@@ -58,6 +58,15 @@ class GuardedLoadBalancers final : public LoadBalancers {
   Task<Result<Listing<LoadBalancerState>>> list() override {
     return guard_.call("load_balancer_list", guard_.limits().list_deadline, next_.list());
   }
+  Task<Result<LoadBalancerPreview>> preview(LoadBalancerSpec spec) override {
+    return guard_.call("load_balancer_preview", guard_.limits().call_deadline,
+                       next_.preview(std::move(spec)));
+  }
+
+  // One long call, which neither holds a permit of the gate nor says how well the cloud is.
+  Task<Result<>> follow(std::function<void(LoadBalancerNews)> tell) override {
+    return next_.follow(std::move(tell));
+  }
 
  private:
   static Result<LoadBalancerState> about(const std::string& name, LoadBalancerState state) {
@@ -67,6 +76,24 @@ class GuardedLoadBalancers final : public LoadBalancers {
   }
 
   LoadBalancers& next_;
+  Guard& guard_;
+};
+
+class GuardedTargetSets final : public TargetSets {
+ public:
+  GuardedTargetSets(TargetSets& next, Guard& guard) : next_(next), guard_(guard) {}
+
+  Task<Result<>> ensure(TargetSetSpec spec) override {
+    return guard_.call("target_set_ensure", guard_.limits().call_deadline,
+                       next_.ensure(std::move(spec)));
+  }
+  Task<Result<>> release(std::string name) override {
+    return guard_.call("target_set_release", guard_.limits().call_deadline,
+                       next_.release(std::move(name)));
+  }
+
+ private:
+  TargetSets& next_;
   Guard& guard_;
 };
 
@@ -117,6 +144,7 @@ class GuardedFirewalls final : public Firewalls {
 struct GuardedProvider::Guarded {
   std::unique_ptr<Instances> instances;
   std::unique_ptr<LoadBalancers> load_balancers;
+  std::unique_ptr<TargetSets> target_sets;
   std::unique_ptr<Routes> routes;
   std::unique_ptr<Firewalls> firewalls;
 };
@@ -133,6 +161,9 @@ GuardedProvider::GuardedProvider(Provider& next, GuardLimits limits, Loop& loop,
   if (has.load_balancers) {
     guarded_->load_balancers = std::make_unique<GuardedLoadBalancers>(*has.load_balancers, guard_);
   }
+  if (has.target_sets) {
+    guarded_->target_sets = std::make_unique<GuardedTargetSets>(*has.target_sets, guard_);
+  }
   if (has.routes) guarded_->routes = std::make_unique<GuardedRoutes>(*has.routes, guard_);
   if (has.firewalls) {
     guarded_->firewalls = std::make_unique<GuardedFirewalls>(*has.firewalls, guard_);
@@ -142,8 +173,8 @@ GuardedProvider::GuardedProvider(Provider& next, GuardLimits limits, Loop& loop,
 GuardedProvider::~GuardedProvider() = default;
 
 Capabilities GuardedProvider::capabilities() {
-  return {guarded_->instances.get(), guarded_->load_balancers.get(), guarded_->routes.get(),
-          guarded_->firewalls.get()};
+  return {guarded_->instances.get(), guarded_->load_balancers.get(), guarded_->target_sets.get(),
+          guarded_->routes.get(), guarded_->firewalls.get()};
 }
 
 Task<Result<>> GuardedProvider::check() {

@@ -30,6 +30,12 @@ struct Confused final : Provider, Instances, LoadBalancers {
   Task<Result<Listing<LoadBalancerState>>> list() override {
     co_return Listing<LoadBalancerState>{};
   }
+  Task<Result<LoadBalancerPreview>> preview(LoadBalancerSpec) override {
+    co_return LoadBalancerPreview{};
+  }
+  Task<Result<>> follow(std::function<void(LoadBalancerNews)>) override {
+    co_return fail(Outcome::unsupported, "says nothing by itself");
+  }
   std::string word = "fake";
 };
 

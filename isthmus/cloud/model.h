@@ -1,6 +1,6 @@
 // What a cloud is made of, in our own words: values that providers answer with and specs that
 // controllers ask for. Nothing here has heard of Kubernetes; a Node never gets this far, only what
-// was read from it does.
+// was read from it does. Load balancers have a file of their own (load_balancer.h).
 //
 // All of these are values: copyable, comparable, and constant once they were answered.
 #pragma once
@@ -105,56 +105,6 @@ struct Listing {
 };
 
 enum class Protocol : std::uint8_t { tcp, udp };
-
-// What a load balancer shall be, whole: a declarative cloud takes it in one request, an imperative
-// one is compared with it property by property.
-struct LoadBalancerSpec {
-  struct Listener {
-    Protocol protocol = Protocol::tcp;
-    std::uint16_t port = 0;
-    std::uint16_t target_port = 0;
-    friend bool operator==(const Listener&, const Listener&) = default;
-  };
-  struct Target {
-    std::string address = {};
-    std::optional<ProviderId> instance = {};  // For clouds that balance to machines, not addresses.
-    friend bool operator==(const Target&, const Target&) = default;
-  };
-  struct HealthCheck {
-    Protocol protocol = Protocol::tcp;
-    std::uint16_t port = 0;
-    std::string http_path = {};  // Empty: connecting is enough.
-    friend bool operator==(const HealthCheck&, const HealthCheck&) = default;
-  };
-
-  std::string name = {};                              // From ownership.h: stable, unique, ours.
-  std::vector<std::string> requested_addresses = {};  // Empty: any.
-  std::vector<Listener> listeners = {};
-  std::vector<Target> targets = {};  // Empty is allowed and means that nobody answers.
-  std::optional<HealthCheck> health_check = {};
-  std::vector<std::string> source_ranges = {};  // Empty: everyone.
-  std::map<std::string, std::string> parameters =
-      {};                 // Of the provider; an unknown one is `unsupported`.
-  std::string note = {};  // For people, where the cloud has a place for it.
-
-  friend bool operator==(const LoadBalancerSpec&, const LoadBalancerSpec&) = default;
-};
-
-struct LoadBalancerState {
-  // One part of the spec that the cloud did not take; the others stand, nothing is rolled back.
-  struct Problem {
-    std::string part = {};  // "listener tcp/80"
-    Error error = {};
-    friend bool operator==(const Problem&, const Problem&) = default;
-  };
-
-  std::string name = {};
-  std::vector<std::string> addresses = {};  // Those that answer packets now.
-  bool settled = false;                     // False: accepted, and still being worked on.
-  std::vector<Problem> problems = {};
-
-  friend bool operator==(const LoadBalancerState&, const LoadBalancerState&) = default;
-};
 
 // Packets to `destination` go to the machine.
 struct RouteSpec {

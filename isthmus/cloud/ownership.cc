@@ -71,6 +71,12 @@ Result<std::string> owned_name(std::string_view kind, const ClusterUid& cluster,
   return prefix(kind, cluster) + base36(*uid);
 }
 
+std::string cluster_name(std::string_view kind, const ClusterUid& cluster) {
+  std::string name = prefix(kind, cluster);
+  name.pop_back();
+  return name;
+}
+
 bool is_owned_name(std::string_view name, std::string_view kind, const ClusterUid& cluster) {
   const std::string ours = prefix(kind, cluster);
   return name.starts_with(ours) && name.size() == ours.size() + kBase36Length;

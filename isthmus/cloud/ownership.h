@@ -37,6 +37,9 @@ class ClusterUid {
 Result<std::string> owned_name(std::string_view kind, const ClusterUid& cluster,
                                std::string_view object_uid);
 
+// The name of a thing of which the cluster has one: `<kind>-<cluster>`.
+std::string cluster_name(std::string_view kind, const ClusterUid& cluster);
+
 // Whether a name was made by owned_name for this cluster and kind, whatever the object.
 bool is_owned_name(std::string_view name, std::string_view kind, const ClusterUid& cluster);
 

@@ -13,10 +13,12 @@
 // - Arguments are values. A cancelled call may or may not have had its effect.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "isthmus/base/result.h"
 #include "isthmus/base/task.h"
+#include "isthmus/cloud/load_balancer.h"
 #include "isthmus/cloud/model.h"
 
 namespace isthmus::cloud {
@@ -52,16 +54,23 @@ class Instances {
 // Fits a declarative cloud, which takes the spec whole and converges by itself (the state is then
 // not settled yet), and an imperative one, which is changed property by property: what succeeded
 // stays, what did not is a Problem of the state, and the next ensure continues there.
+//
+// No verb waits for the cloud to be done with it: who wants to know follows, or asks again.
 class LoadBalancers {
  public:
   virtual ~LoadBalancers() = default;
 
-  // Makes it so, creating what is missing and leaving alone what is already right. An answer that
-  // lists an address before it works sends traffic into the void.
+  // Makes it so, creating what is missing and leaving alone what is already right: where all is
+  // right, nothing is written.
+  //
+  // conflict: it is not to be had now (a pool is exhausted, an address is held by somebody), and
+  // the message names the holder and the next step. invalid: this spec will never do.
   virtual Task<Result<LoadBalancerState>> ensure(LoadBalancerSpec spec) = 0;
 
   // Ok when the load balancer and everything made for it is gone for good. Answering ok while a
   // remnant exists leaks it for ever: nobody asks again once the finalizer is gone.
+  //
+  // busy: it is under way; ask again after the time named, or when the news says so.
   virtual Task<Result<>> release(std::string name) = 0;
 
   // absent: neither the load balancer nor any remnant of it exists.
@@ -69,6 +78,28 @@ class LoadBalancers {
 
   // All that are owned by this cluster.
   virtual Task<Result<Listing<LoadBalancerState>>> list() = 0;
+
+  // What ensure would do now; nothing is written. Errors are those of ensure.
+  virtual Task<Result<LoadBalancerPreview>> preview(LoadBalancerSpec spec) = 0;
+
+  // Tells everything there is, then every change, in order, until the stream ends (lost) or the
+  // caller is cancelled. `tell` takes note and returns. unsupported: this cloud does not say by
+  // itself what happens, and has to be asked.
+  virtual Task<Result<>> follow(std::function<void(LoadBalancerNews)> tell) = 0;
+};
+
+// Targets that load balancers share. Where a cloud has them, a change of a machine is one call
+// however many load balancers there are; where it has not, every load balancer names its own.
+class TargetSets {
+ public:
+  virtual ~TargetSets() = default;
+
+  // Makes it so; writes nothing where it is. A load balancer's target_set must have been ensured
+  // before it. unsupported: this server has none after all.
+  virtual Task<Result<>> ensure(TargetSetSpec spec) = 0;
+
+  // Ok when it is gone. conflict: load balancers still use it.
+  virtual Task<Result<>> release(std::string name) = 0;
 };
 
 // Routes to the pod networks of machines.
@@ -104,6 +135,7 @@ class Firewalls {
 struct Capabilities {
   Instances* instances = nullptr;
   LoadBalancers* load_balancers = nullptr;
+  TargetSets* target_sets = nullptr;
   Routes* routes = nullptr;
   Firewalls* firewalls = nullptr;
 };

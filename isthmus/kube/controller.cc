@@ -126,6 +126,10 @@ void Controller::enqueue(ObjectKey key, Priority priority) {
   inside_->queue.add(to_string(key), priority);
 }
 
+void Controller::enqueue_after(ObjectKey key, Duration delay, Priority priority) {
+  inside_->queue.add_after(to_string(key), delay, priority);
+}
+
 Task<Result<>> Controller::run() {
   Scope& outer = co_await current_scope();
   Scope scope(outer);

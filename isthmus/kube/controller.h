@@ -94,6 +94,9 @@ class Controller {
   // Puts a key in the queue; merges with the same key waiting there.
   void enqueue(ObjectKey key, Priority priority = Priority::fresh);
 
+  // The same after a delay: of several the earliest counts.
+  void enqueue_after(ObjectKey key, Duration delay, Priority priority = Priority::resync);
+
   // Enqueues the key of every difference that `matters`; what was there at the start comes as a
   // resync. The filter keeps heartbeats from defeating the backoff: it names the fields that count.
   template <class T>

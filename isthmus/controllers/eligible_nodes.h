@@ -1,0 +1,51 @@
+// Which Nodes load balancers send to, and how they are found there.
+//
+// The rules are those of the Service API, upstream's (spec: KEP-3458, "stable" predicates) and what
+// upstream leaves out: a Node that is not initialized yet is no target, because nobody has said
+// that its addresses are right; and a change of an address counts.
+//
+// Readiness is left to the health check, which is nearer to the truth than a condition that a
+// kubelet has to report; so is being cordoned, which is about new pods.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isthmus/cloud/load_balancer.h"
+#include "isthmus/kube/api/node.h"
+#include "isthmus/kube/store.h"
+
+namespace isthmus::controllers {
+
+inline constexpr std::string_view kExcludedLabel =
+    "node.kubernetes.io/exclude-from-external-load-balancers";
+inline constexpr std::string_view kAutoscalerTaint = "ToBeDeletedByClusterAutoscaler";
+
+// Why a Node is no target, in words that end a sentence about it ("is being deleted"); empty: it is
+// one.
+std::string_view why_no_target(const kube::Node& node);
+
+// The Node as a target: its name, the first InternalIP of each family (kube-proxy's nftables mode
+// serves node ports on the primary address only), and its providerID where that can be read.
+// Addresses that are none are passed over; without any the target has none.
+cloud::Target target_of(const kube::Node& node);
+
+struct EligibleNodes {
+  std::vector<cloud::Target> targets = {};  // In the order of their names; each has an address.
+  std::string hash = {};               // Of the targets: equal hashes are equal sets. Hexadecimal.
+  std::uint16_t kubelet_port = 10250;  // The one most of them report; the lowest of several.
+  std::size_t ready = 0;               // Of the targets, by their Ready condition.
+  std::map<std::string, std::string> left_out = {};  // By name: why.
+
+  friend bool operator==(const EligibleNodes&, const EligibleNodes&) = default;
+};
+
+EligibleNodes eligible_nodes(const std::map<kube::ObjectKey, kube::Snapshot<kube::Node>>& nodes);
+
+// Whether a difference may change the set: not a kubelet's heartbeat.
+bool target_change_matters(const kube::Difference<kube::Node>& difference);
+
+}  // namespace isthmus::controllers
