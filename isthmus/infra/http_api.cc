@@ -179,7 +179,7 @@ Task<net::Response> HttpApi::answer(const Exchange& exchange, net::ResponseWrite
       response = co_await readyz(exchange);
       break;
     case Operation::get_server_info:
-      response = server_info();
+      response = server_info(exchange.caller);
       break;
     case Operation::get_openapi:
       response = json_response(200, std::string(api::openapi_json()));
@@ -200,13 +200,14 @@ Task<net::Response> HttpApi::answer(const Exchange& exchange, net::ResponseWrite
   co_return response;
 }
 
-net::Response HttpApi::server_info() const {
+net::Response HttpApi::server_info(const Caller& caller) const {
   api::ServerInfo info{.protocol_version = std::string(api::kProtocolVersion),
                        .provider_name = "isthmus",
                        .provider_id_scheme = "isthmus",
                        .capabilities = {std::string(api::capability::instances),
                                         std::string(api::capability::instance_watch)},
-                       .server_version = parts_.version};
+                       .server_version = parts_.version,
+                       .owner = caller.role == Role::owner ? caller.name : ""};
   if (object_api_) {
     for (std::string_view offered :
          {api::capability::load_balancers, api::capability::load_balancer_watch,

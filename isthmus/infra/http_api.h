@@ -65,7 +65,7 @@ class HttpApi final : public net::HttpHandler {
   Task<Result<>> watch(Exchange exchange, EventSource& source, net::ResponseWriter& writer);
   Task<Result<>> send(net::Response response, std::string id, net::ResponseWriter& writer);
 
-  net::Response server_info() const;
+  net::Response server_info(const Caller& caller) const;
   std::string request_id(const net::Request& request);
   void count(std::string_view operation, int status);
   void refresh_gauges();

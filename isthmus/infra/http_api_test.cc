@@ -23,6 +23,14 @@ TEST_F(http_api, says_what_it_is) {
   EXPECT_EQ(info.server_version, "1.2");
 }
 
+TEST_F(http_api, says_who_the_caller_is_where_it_is_an_owner) {
+  auto owner = [this](std::string token) {
+    return api::decode_server_info(ask("GET", "/v1", "", {}, std::move(token)).body).value().owner;
+  };
+  EXPECT_EQ(owner("owner-token"), "prod");
+  EXPECT_EQ(owner("admin-token"), "");
+}
+
 TEST_F(http_api, serves_its_own_description) {
   EXPECT_EQ(ask("GET", "/openapi.json", "", {}, "").body, api::openapi_json());
 }

@@ -5,6 +5,7 @@
 
 #include "isthmus/base/virtual_world.h"
 #include "isthmus/infra/api/instance.h"
+#include "isthmus/infra/api/server_info.h"
 #include "isthmus/infra/host_testing.h"
 #include "isthmus/infra/http_testing.h"
 #include "isthmus/infra/reconciler_testing.h"
@@ -66,6 +67,11 @@ class server : public ::testing::Test {
 TEST_F(server, serves_the_inventory_on_a_unix_socket_without_any_token) {
   auto running = started();
   EXPECT_EQ(machines(*running), 1u);
+}
+
+TEST_F(server, calls_whoever_may_open_its_socket_local) {
+  auto running = started();
+  EXPECT_EQ(api::decode_server_info(get(*running, "/v1")).value().owner, "local");
 }
 
 TEST_F(server, keeps_up_with_its_files_while_it_runs) {

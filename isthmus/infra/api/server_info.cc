@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "isthmus/base/json.h"
+#include "isthmus/infra/api/object_json.h"
+#include "isthmus/infra/api/rules.h"
 
 namespace isthmus::infra::api {
 
@@ -11,13 +13,15 @@ bool ServerInfo::has(std::string_view capability) const {
 }
 
 std::string encode(const ServerInfo& info) {
-  return compact_json(json::object{
+  json::object document{
       {"kind", "ServerInfo"},
       {"protocolVersion", info.protocol_version},
       {"providerName", info.provider_name},
       {"providerIDScheme", info.provider_id_scheme},
       {"capabilities", json::array(info.capabilities.begin(), info.capabilities.end())},
-      {"serverVersion", info.server_version}});
+      {"serverVersion", info.server_version}};
+  if (!info.owner.empty()) document["owner"] = info.owner;
+  return compact_json(document);
 }
 
 Result<ServerInfo> decode_server_info(std::string_view text) {
@@ -35,6 +39,9 @@ Result<ServerInfo> decode_server_info(std::string_view text) {
   }
   if (auto version = reader.optional("serverVersion")) {
     info.server_version = version->text(4096, JsonReader::Empty::allowed);
+  }
+  if (auto owner = reader.optional("owner")) {
+    info.owner = read_ruled(*owner, wrong_name);
   }
   if (!mistakes.empty()) return fail(Outcome::lost, "not a ServerInfo: " + mistakes.text());
   return info;

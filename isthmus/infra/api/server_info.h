@@ -28,6 +28,7 @@ struct ServerInfo {
   std::string provider_id_scheme;  // "isthmus": a machine's providerID is scheme://uid
   std::vector<std::string> capabilities;
   std::string server_version;  // For people.
+  std::string owner;           // The caller's name; empty for an administrator, or not said.
 
   bool has(std::string_view capability) const;
 
@@ -37,7 +38,7 @@ struct ServerInfo {
 std::string encode(const ServerInfo& info);
 
 // Unknown members and capabilities are passed over. Lost: not JSON, or protocolVersion,
-// providerName, providerIDScheme or capabilities missing or ill-typed.
+// providerName, providerIDScheme or capabilities missing or ill-typed, or an owner that is no name.
 Result<ServerInfo> decode_server_info(std::string_view json);
 
 }  // namespace isthmus::infra::api

@@ -102,6 +102,11 @@ def test_owners_see_their_own(net, backend, get):
     problem(backend.client.request("DELETE", "/v1/orphans/one/web"), 403, "forbidden")
 
 
+def test_everybody_is_told_who_they_are(backend, get):
+    said = {name: get("/v1", token=token).get("owner") for name, token in TOKENS.items()}
+    assert said == {"one": "one", "two": "two", "admin": None}
+
+
 def test_a_watch_tells_of_all_kinds(net, backend, get):
     start = get(backend.path("loadbalancers"))["metadata"]["revision"]
     backend.put_set("nodes", [{"name": "m1", "addresses": [net.machines[0].v4]}])
