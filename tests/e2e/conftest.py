@@ -15,9 +15,10 @@ import pytest
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # pylint: disable=wrong-import-position
-from harness import isthmus, proxy  # noqa: E402
+from harness import isthmus, netns, proxy  # noqa: E402
 from harness.apiserver import ApiServer  # noqa: E402
 from harness.processes import Stage  # noqa: E402
+from harness.topology import Topology  # noqa: E402
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -145,3 +146,29 @@ def wired_kubeconfig(directory, stage):
 @pytest.fixture
 def kubectl(apiserver):
     return apiserver.kubectl
+
+
+@pytest.fixture(scope="session")
+def nets(tmp_path_factory):
+    """The networks that tests use one after the other, by what they are."""
+    made = {}
+    with Stage() as stage:
+        def get(**kind):
+            key = tuple(sorted(kind.items()))
+            if key not in made:
+                made[key] = stage.add(Topology(tmp_path_factory.mktemp("net"), **kind))
+            return made[key]
+        yield get
+
+
+@pytest.fixture
+def make_net(nets):
+    """make_net(flat=…, rootless=…, machines=…): a topology.Topology as it was in the beginning."""
+    def make(*, flat=False, rootless=None, **kind):
+        rootless = os.geteuid() != 0 if rootless is None else rootless
+        if reason := netns.why_not(rootless):
+            pytest.skip(f"no namespaces here: {reason}")
+        net = nets(flat=flat, rootless=rootless, **kind)
+        net.reset()
+        return net
+    return make

@@ -7,6 +7,8 @@ from . import programs, rest
 
 TAINT = "node.cloudprovider.kubernetes.io/uninitialized"
 NODES = "/api/v1/nodes"
+SERVICES = "/api/v1/namespaces/default/services"
+ALL_SERVICES = "/api/v1/services"
 EVENTS = "/api/v1/namespaces/default/events"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager"
 
@@ -74,7 +76,7 @@ class Kube:
     def revision(self, path=NODES):
         return self.get(path + "?limit=1")["metadata"]["resourceVersion"]
 
-    # --- Nodes, Events, the Lease -----------------------------------------------------------------
+    # --- Nodes, Services, Events, the Lease -------------------------------------------------------
 
     def register(self, name, **arguments):
         """Does what a kubelet does first: see `node`."""
@@ -83,11 +85,14 @@ class Kube:
     def node(self, name):
         return self.get(f"{NODES}/{name}")
 
-    def events(self, name, reason=None, kind=None):
-        """The Events about Node `name`, oldest first."""
+    def service(self, name):
+        return self.get(f"{SERVICES}/{name}")
+
+    def events(self, name, reason=None, kind=None, about="Node"):
+        """The Events about Node (or Service) `name`, oldest first."""
         found = [event for event in self.items(EVENTS)
                  if event["involvedObject"].get("name") == name
-                 and event["involvedObject"]["kind"] == "Node"
+                 and event["involvedObject"]["kind"] == about
                  and reason in (None, event["reason"]) and kind in (None, event["type"])]
         return sorted(found, key=lambda event: int(event["metadata"]["resourceVersion"]))
 
@@ -97,10 +102,22 @@ class Kube:
         return (lease or {}).get("spec", {}).get("holderIdentity") or ""
 
     def clean(self):
-        """Forgets all that tests leave: Nodes, Events, the lease."""
+        """Forgets all that tests leave: Services, Nodes, Events, the lease."""
+        for service in self.items(ALL_SERVICES):
+            self._remove_service(service["metadata"])
         self.delete_all(NODES)
         self.delete_all(EVENTS)
         self.client.request("DELETE", LEASE)
+
+
+    def _remove_service(self, metadata):
+        """Whoever else wants it to stay; but not the API server's own."""
+        if (metadata["namespace"], metadata["name"]) == ("default", "kubernetes"):
+            return
+        path = f"/api/v1/namespaces/{metadata['namespace']}/services/{metadata['name']}"
+        self.client.request("DELETE", path)
+        self.client.request("PATCH", path, body=b'{"metadata": {"finalizers": null}}',
+                            headers={"Content-Type": MERGE})
 
 
 class Kubectl:

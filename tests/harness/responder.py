@@ -6,9 +6,15 @@
 HTTP and UDP on PORT of every address: {"machine": NAME, "client": "ADDRESS", "local": "ADDRESS"}.
 GET /healthz answers what PUT /health {"status": 503} on the control socket said; GET /slow takes a
 second; the connection of GET /stay stays open and answers one line for each line it gets.
+
+PUT /ports on the control socket names all that shall be open besides PORT, and is answered when it
+is so: [{"protocol": "UDP", "port": 30053}, {"protocol": "TCP", "port": 10256,
+"address": "127.0.0.1", "status": 200}]. Without an address it is every address; with a status this
+is what GET /healthz answers there.
 """
 
 import asyncio
+import functools
 import json
 import os
 import socket
@@ -22,6 +28,8 @@ class Responder:
     def __init__(self, name):
         self.name = name
         self.health = 200
+        self.statuses = {}  # Of health ports: {port: status}.
+        self.open = {}  # What PUT /ports has opened: {(protocol, port, address): how to close it}.
 
     def about(self, client, local):
         return json.dumps({"machine": self.name, "client": plain(client), "local": plain(local)})
@@ -48,16 +56,44 @@ class Responder:
             await self.talk(reader, writer, about)
             return False
         status = 200
-        if path == "/health" and method == "PUT" and not isinstance(peer, tuple):
-            self.health = json.loads(body)["status"]
+        if not isinstance(peer, tuple):
+            about = await self.control(method, path, body) or about
         elif path == "/healthz":
-            status = self.health
+            status = self.statuses.get(local[1], self.health)
         elif path == "/slow":
             await asyncio.sleep(1)
         writer.write((f"HTTP/1.1 {status} Said\r\nContent-Type: application/json\r\n"
                       f"Content-Length: {len(about)}\r\n\r\n{about}").encode())
         await writer.drain()
         return "connection: close" not in head.lower()
+
+    async def control(self, method, path, body):
+        """What the control socket is for; the answer, if it is not what everybody gets."""
+        if path == "/health" and method == "PUT":
+            self.health = json.loads(body)["status"]
+        elif path == "/health":
+            return json.dumps({"status": self.health})
+        elif path == "/ports":
+            await self.set_ports(json.loads(body))
+        return None
+
+    async def set_ports(self, ports):
+        wanted = {(port["protocol"], port["port"], port.get("address", "::")) for port in ports}
+        for key in self.open.keys() - wanted:
+            self.open.pop(key)()
+        for key in wanted - self.open.keys():
+            self.open[key] = await self.listen(*key)
+        self.statuses = {port["port"]: port["status"] for port in ports if "status" in port}
+
+    async def listen(self, protocol, port, address="::"):
+        """A function that ends it; connections that are open stay."""
+        if protocol == "TCP":
+            return (await asyncio.start_server(
+                self.serve, sock=stream_socket(address, port), backlog=512)).close
+        loop = asyncio.get_running_loop()
+        wire = datagram_socket(port)
+        loop.add_reader(wire, self.answer_datagrams, wire)
+        return functools.partial(close_datagrams, loop, wire)
 
     @staticmethod
     async def talk(reader, writer, about):
@@ -86,6 +122,15 @@ def plain(address):
     return address.removeprefix("::ffff:")
 
 
+def stream_socket(address, port):
+    wire = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if wire.family == socket.AF_INET6:
+        wire.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    wire.bind((address, port))
+    return wire
+
+
 def datagram_socket(port):
     wire = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     wire.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
@@ -97,15 +142,15 @@ def datagram_socket(port):
     return wire
 
 
+def close_datagrams(loop, wire):
+    loop.remove_reader(wire)
+    wire.close()
+
+
 async def main(name, control, port):
     responder = Responder(name)
-    stream = socket.socket(socket.AF_INET6)
-    stream.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    stream.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-    stream.bind(("::", port))
-    await asyncio.start_server(responder.serve, sock=stream, backlog=512)
-    wire = datagram_socket(port)
-    asyncio.get_running_loop().add_reader(wire, responder.answer_datagrams, wire)
+    await responder.listen("TCP", port)
+    await responder.listen("UDP", port)
     if os.path.exists(control):
         os.unlink(control)
     await asyncio.start_unix_server(responder.serve, control)

@@ -37,7 +37,7 @@ class Machine:
     v6: str
     namespace: Namespace
     port: tuple = None  # (the switch it is plugged into, the port there)
-    control: rest.Client = None  # PUT /health with {"status": 503} changes what /healthz says.
+    control: rest.Client = None  # The responder's control socket.
     process: Process = None
 
     def address(self, family):
@@ -45,6 +45,11 @@ class Machine:
 
     def set_health(self, status):
         answer = self.control.request("PUT", "/health", body={"status": status})
+        assert answer.status == 200, answer.text
+
+    def set_ports(self, ports):
+        """What it listens on besides 8080, as responder.py wants it. OSError: it does not answer."""
+        answer = self.control.request("PUT", "/ports", body=ports)
         assert answer.status == 200, answer.text
 
     def cut(self):
@@ -106,6 +111,7 @@ class Topology:
         self.inside.ip(*(f"link set {machine.port[1]} up" for machine in self.machines))
         for machine in self.machines:
             machine.make_application_well()
+            machine.set_ports([])
 
     def vip(self, number=0, family=4):
         """An address for a load balancer, by number."""
@@ -123,6 +129,12 @@ class Topology:
         if family == 4:
             return [f"10.88.{4 + i // 250}.{1 + i % 250}" for i in range(count)]
         return [f"fd88:4::{1 + i:x}" for i in range(count)]
+
+    def host_address(self, family=4):
+        """What machines know the host by."""
+        if self.flat:
+            return f"{self.prefix6}::2" if family == 6 else f"{self.prefix4}.2"
+        return "fd88::1" if family == 6 else "10.88.0.1"
 
     @contextlib.contextmanager
     def claimed(self, address):
@@ -237,7 +249,7 @@ class Topology:
             machine.name, machine.namespace.argv(
                 sys.executable, "-B", os.path.join(_HERE, "responder.py"), machine.name, path,
                 str(self.PORT)), os.path.join(self.directory, machine.name + ".log")))
-        machine.control = rest.Client("unix://" + path)
+        machine.control = rest.Client("unix://" + path, timeout=2)
 
         def answers():
             machine.process.must_run()

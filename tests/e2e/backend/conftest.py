@@ -5,10 +5,8 @@ import os
 import pytest
 import yaml
 
-from harness import isthmus, netns, programs, wait
+from harness import isthmus, programs, wait
 from harness.openapi import CheckedClient, Contract
-from harness.processes import Stage
-from harness.topology import Topology
 from specs import condition
 
 
@@ -27,28 +25,6 @@ def rootless(request):
     if not wanted and os.geteuid() != 0:
         pytest.skip("needs root")
     return wanted
-
-
-@pytest.fixture(scope="session")
-def nets(tmp_path_factory):
-    """The networks that tests use one after the other, by what they are."""
-    made = {}
-    with Stage() as stage:
-        yield lambda **kind: made.get(tuple(kind.values())) or made.setdefault(
-            tuple(kind.values()), stage.add(Topology(tmp_path_factory.mktemp("net"), **kind)))
-
-
-@pytest.fixture
-def make_net(nets):
-    """make_net(flat=…, rootless=…): a topology.Topology as it was in the beginning."""
-    def make(*, flat=False, rootless=None):
-        rootless = os.geteuid() != 0 if rootless is None else rootless
-        if reason := netns.why_not(rootless):
-            pytest.skip(f"no namespaces here: {reason}")
-        net = nets(flat=flat, rootless=rootless)
-        net.reset()
-        return net
-    return make
 
 
 @pytest.fixture

@@ -23,13 +23,6 @@ def flat(make_net, rootless):
     return make_net(flat=True, rootless=rootless)
 
 
-def host_address(net, family):
-    """What machines know the host by."""
-    if net.flat:
-        return f"{net.prefix6}::2" if family == 6 else f"{net.prefix4}.2"
-    return "fd88::1" if family == 6 else "10.88.0.1"
-
-
 def test_every_machine_answers_and_sees_the_host(net, make_backend):
     addresses = serve_cells(make_backend(net), net)
 
@@ -37,7 +30,7 @@ def test_every_machine_answers_and_sees_the_host(net, make_backend):
         answers = net.ask(address, 80, udp=protocol == "UDP", count=60)
         assert set(names(answers)) == ALL
         # Masquerade is the default: the way back is right wherever the gateway is.
-        assert {answer["client"] for answer in answers} == {host_address(net, family)}
+        assert {answer["client"] for answer in answers} == {net.host_address(family)}
     rules = Rules(net)
     listeners = {(address, protocol, 80) for (protocol, _), address in addresses.items()}
     assert rules.listeners() == rules.masqueraded() == listeners
@@ -62,7 +55,7 @@ def test_keep_serves_neighbours_whose_answers_would_go_another_way(flat, make_ba
     for (protocol, family), address in addresses.items():
         answers = flat.ask(address, 80, udp=protocol == "UDP", count=20)
         assert len(set(names(answers))) > 1
-        assert {answer["client"] for answer in answers} == {host_address(flat, family)}
+        assert {answer["client"] for answer in answers} == {flat.host_address(family)}
 
 
 def test_keep_where_the_way_back_is_elsewhere_is_named(make_net, make_backend):
