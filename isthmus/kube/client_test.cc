@@ -6,7 +6,7 @@
 
 #include "isthmus/base/scope.h"
 #include "isthmus/base/virtual_world.h"
-#include "isthmus/kube/testing/pieces.h"
+#include "isthmus/net/pieces_testing.h"
 
 namespace isthmus::kube {
 namespace {
@@ -30,7 +30,7 @@ class Wire final : public net::Transport {
     CO_TRY(co_await yield());
     if (!answer) co_return std::unexpected(answer.error());
     net::StreamedResponse response{answer->status, answer->headers, nullptr};
-    response.body = std::make_unique<testing::Pieces>(pieces);
+    response.body = std::make_unique<net::testing::Pieces>(pieces);
     co_return response;
   }
 

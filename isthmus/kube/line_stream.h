@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "isthmus/kube/api_door.h"
-#include "isthmus/net/transport.h"
+#include "isthmus/net/lines.h"
 
 namespace isthmus::kube {
 
@@ -15,17 +16,15 @@ inline constexpr std::size_t kWatchLineBytesMax = 8 * 1024 * 1024;
 
 class LineStream final : public WatchStream {
  public:
-  explicit LineStream(std::unique_ptr<net::BodyStream> body) : body_(std::move(body)) {}
+  explicit LineStream(std::unique_ptr<net::BodyStream> body)
+      : lines_(std::move(body), kWatchLineBytesMax) {}
 
   // Without the line feed; empty lines are skipped. lost: the body broke off, ended within a line,
   // or a line is longer than kWatchLineBytesMax.
-  Task<Result<std::string>> next() override;
+  Task<Result<std::string>> next() override { return lines_.next(); }
 
  private:
-  std::unique_ptr<net::BodyStream> body_;
-  std::string buffer_;
-  std::size_t begin_ = 0;    // Of the line that is being read.
-  std::size_t scanned_ = 0;  // No line feed before this.
+  net::LineReader lines_;
 };
 
 }  // namespace isthmus::kube

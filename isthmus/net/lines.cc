@@ -1,8 +1,13 @@
-#include "isthmus/kube/line_stream.h"
+#include "isthmus/net/lines.h"
 
-namespace isthmus::kube {
+#include <utility>
 
-Task<Result<std::string>> LineStream::next() {
+namespace isthmus::net {
+
+LineReader::LineReader(std::unique_ptr<BodyStream> body, std::size_t line_bytes_max)
+    : body_(std::move(body)), line_bytes_max_(line_bytes_max) {}
+
+Task<Result<std::string>> LineReader::next() {
   for (;;) {
     const std::size_t end = buffer_.find('\n', scanned_);
     if (end != std::string::npos) {
@@ -14,7 +19,7 @@ Task<Result<std::string>> LineStream::next() {
     buffer_.erase(0, begin_);  // Once per piece, not per line, so that bytes are moved only once.
     begin_ = 0;
     scanned_ = buffer_.size();
-    if (buffer_.size() > kWatchLineBytesMax) {
+    if (buffer_.size() > line_bytes_max_) {
       co_return fail(Outcome::lost, "a line of the watch is too long");
     }
     const std::string piece = CO_TRY(co_await body_->next());
@@ -26,4 +31,4 @@ Task<Result<std::string>> LineStream::next() {
   }
 }
 
-}  // namespace isthmus::kube
+}  // namespace isthmus::net

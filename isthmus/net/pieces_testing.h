@@ -8,7 +8,7 @@
 #include "isthmus/base/scope.h"
 #include "isthmus/net/transport.h"
 
-namespace isthmus::kube::testing {
+namespace isthmus::net::testing {
 
 // Ends after the last piece; one that is an error is answered like any other.
 class Pieces final : public net::BodyStream {
@@ -26,4 +26,4 @@ class Pieces final : public net::BodyStream {
   std::deque<Result<std::string>> pieces_;
 };
 
-}  // namespace isthmus::kube::testing
+}  // namespace isthmus::net::testing
