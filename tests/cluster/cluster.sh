@@ -2,15 +2,19 @@
 # A real Kubernetes cluster on one machine: kube-apiserver with etcd, controller manager, scheduler,
 # and per node a kubelet, containerd, runc and kube-proxy. Root only, for cgroups and namespaces.
 #
-#   cluster.sh up BIN STATE [NODES]    starts it; returns when every node has registered
-#   cluster.sh down STATE              ends it; leaves nothing but STATE's files, logs among them
-#   cluster.sh kubectl STATE ARGS...   kubectl as admin
-#   cluster.sh enter STATE COMMAND...  runs a command in the control plane's network, where it
-#                                      reaches the API server by STATE/kubeconfig
+#   cluster.sh up BIN STATE [NODES [CLOUD]]  starts it; returns when every node has registered
+#   cluster.sh down STATE                    ends it; leaves STATE's files only, logs among them
+#   cluster.sh kubectl STATE ARGS...         kubectl as admin
+#   cluster.sh enter STATE NAME COMMAND...   runs a command in the network of a host: cp, where it
+#                                            reaches the API server by STATE/kubeconfig, node1, …
 #
-# BIN is what tests/cluster/build prints. A switch (network namespace sw) joins the control plane
-# (cp, 192.168.50.10) and the nodes (node1 is 192.168.50.11, and so on). No cloud controller manager
-# is part of it: nodes keep the uninitialized taint until one runs.
+# BIN is what tests/cluster/build prints. No cloud controller manager is part of it: nodes keep the
+# uninitialized taint until one runs; with CLOUD none (default: external) kubelets set none.
+#
+#     client 10.77.0.10 ---- 10.77.0.2  router  192.168.50.1 ---- 192.168.50.10 cp
+#       .20 to .29 too                                       \--- 192.168.50.11 node1, and so on
+#
+# The router is every node's way out. Each node has a route to the pods of the others.
 #
 # Everything lives in one pid and one mount namespace, with /run, /var/lib and /var/log of its own,
 # so ending one process ends all of them, and the kernel takes mounts, networks and links with it.
@@ -29,14 +33,14 @@ main() {
     kubectl) state=$(cd "$2" && pwd) && shift 2 && kubectl_outside "$@" ;;
     enter) state=$(cd "$2" && pwd) && shift 2 && enter "$@" ;;
     inside) shift && inside "$@" ;;
-    *) sed -n '4,9s/^# *//p' "$0" && exit 2 ;;
+    *) sed -n '4,8s/^# *//p' "$0" && exit 2 ;;
   esac
 }
 
 # --- From the outside ---------------------------------------------------------------------------
 
 up() {
-  local bin nodes=${3:-2}
+  local bin nodes=${3:-2} cloud=${4:-external}
   bin=$(cd "$1" && pwd)
   state=$(mkdir -p "$2" && cd "$2" && pwd)
   case "$bin $state" in
@@ -49,7 +53,7 @@ up() {
   sysctl -e "${kubelet_sysctls[@]}" > "$state/sysctl.before" 2> /dev/null || true
   trap 'down; tail -n 5 "$state"/*.log >&2' ERR
   unshare --pid --fork --kill-child --mount --mount-proc --propagation private \
-    "$here" inside "$bin" "$state" "$nodes" > "$state/inside.log" 2>&1 < /dev/null &
+    "$here" inside "$bin" "$state" "$nodes" "$cloud" > "$state/inside.log" 2>&1 < /dev/null &
   echo $! > "$state/pid"
   # The namespaces are only usable once their first process runs in them.
   until_true 120 is_up_or_over
@@ -93,9 +97,13 @@ first_process() {
   cat "/proc/$(cat "$state/pid")/task/$(cat "$state/pid")/children" 2> /dev/null | tr -d ' ' || true
 }
 
-enter() { exec nsenter --net="/proc/$(first_process)/root/run/netns/cp" "$@"; }
+enter() {
+  local name=$1
+  shift
+  exec nsenter --net="/proc/$(first_process)/root/run/netns/$name" "$@"
+}
 
-kubectl_outside() { enter "$(cat "$state/bin")/kubectl" --kubeconfig="$state/kubeconfig" "$@"; }
+kubectl_outside() { enter cp "$(cat "$state/bin")/kubectl" --kubeconfig="$state/kubeconfig" "$@"; }
 
 # until_true SECONDS COMMAND...: asks ten times a second.
 until_true() {
@@ -115,6 +123,7 @@ until_true() {
 inside() {
   bin=$1
   state=$2
+  cloud=$4
   local nodes=$3 i
   for directory in /run /var/lib /var/log; do
     mount -t tmpfs tmpfs "$directory"
@@ -124,10 +133,12 @@ inside() {
   ip -n sw link set lo up
   ip -n sw link add br0 type bridge
   ip -n sw link set br0 up
+  outside
   control_plane
   for i in $(seq "$nodes"); do
     node "node$i" "192.168.50.$((10 + i))"
   done
+  pod_routes "$nodes"
   touch "$state/ready"
   wait
 }
@@ -148,6 +159,23 @@ join() {
   ip -n sw link set "v$1" master br0 up
   ip -n "$1" addr add "$2/24" dev eth0
   ip -n "$1" link set eth0 up
+}
+
+# outside: the nodes' way out, and somebody who comes in by it.
+outside() {
+  local i
+  join router 192.168.50.1
+  ip netns add client
+  ip -n client link set lo up
+  ip -n router link add front type veth peer name eth0 netns client
+  ip -n router addr add 10.77.0.2/24 dev front
+  ip -n router link set front up
+  for i in 10 $(seq 20 29); do
+    ip -n client addr add "10.77.0.$i/24" dev eth0
+  done
+  ip -n client link set eth0 up
+  ip -n client route add default via 10.77.0.2
+  nsenter --net=/run/netns/router sysctl -qw net.ipv4.ip_forward=1
 }
 
 control_plane() {
@@ -174,7 +202,7 @@ clusters:
 users: [{name: admin, user: {token: admin-token}}]
 END
   start controller-manager cp "$bin/kube-controller-manager" --kubeconfig="$state/kubeconfig" \
-    --leader-elect=false --secure-port=0 --cloud-provider=external \
+    --leader-elect=false --secure-port=0 \
     --allocate-node-cidrs --cluster-cidr=10.244.0.0/16 \
     --service-account-private-key-file="$state/apiserver/sa.key" \
     --node-monitor-period=2s --node-monitor-grace-period=20s
@@ -187,9 +215,10 @@ node() {
   local name=$1 directory=$state/$1
   mkdir -p "$directory"/{containerd,run,kubelet,cni,certs}
   join "$name" "$2"
+  ip -n "$name" route add default via 192.168.50.1
   nsenter --net="/run/netns/$name" sysctl -qw net.ipv4.ip_forward=1
   container_runtime "$name" "$directory"
-  kubelet "$name" "$directory"
+  kubelet "$name" "$directory" "$2"
   pod_network "$name" "$directory"
 }
 
@@ -227,7 +256,9 @@ END
 }
 
 kubelet() {
-  local name=$1 directory=$2
+  local name=$1 directory=$2 who=--cloud-provider=external
+  # Without a cloud a kubelet says itself what its address is.
+  [ "$cloud" = external ] || who=--node-ip=$3
   cat > "$directory/kubelet.yaml" << END
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -249,14 +280,14 @@ resolvConf: ""
 END
   start "$name-kubelet" "$name" "$bin/kubelet" --config="$directory/kubelet.yaml" \
     --kubeconfig="$state/kubeconfig" --root-dir="$directory/kubelet" \
-    --cert-dir="$directory/certs" --hostname-override="$name" --cloud-provider=external
+    --cert-dir="$directory/certs" --hostname-override="$name" "$who"
 }
 
 # The pod network of a node can only be set up when the controller manager has given it a range.
 pod_network() {
   local name=$1 directory=$2 range
   until_true 60 has_range "$name"
-  range=$(kubectl_inside get node "$name" -o jsonpath='{.spec.podCIDR}')
+  range=$(range_of "$name")
   cat > "$directory/cni/10-pods.conflist" << END
 {"cniVersion": "1.0.0", "name": "pods", "plugins": [
   {"type": "bridge", "bridge": "cni0", "isGateway": true, "hairpinMode": true,
@@ -277,7 +308,20 @@ END
   start "$name-proxy" "$name" "$bin/kube-proxy" --config="$directory/proxy.yaml"
 }
 
-has_range() { kubectl_inside get node "$1" -o jsonpath="{.spec.podCIDR}" | grep -q /; }
+range_of() { kubectl_inside get node "$1" -o jsonpath='{.spec.podCIDR}'; }
+
+has_range() { range_of "$1" | grep -q /; }
+
+# pod_routes NODES: what a cloud's route controller would do.
+pod_routes() {
+  local to from range
+  for to in $(seq "$1"); do
+    range=$(range_of "node$to")
+    for from in $(seq "$1"); do
+      [ "$from" = "$to" ] || ip -n "node$from" route add "$range" via "192.168.50.$((10 + to))"
+    done
+  done
+}
 
 kubectl_inside() {
   nsenter --net=/run/netns/cp "$bin/kubectl" --kubeconfig="$state/kubeconfig" "$@"

@@ -1,96 +1,33 @@
-"""The stories that only real kubelets can tell. Root only.
+"""Initialization, as only real kubelets can tell it.
 
-Two kubelets register with the uninitialized taint and a Hostname address, and write nodes/status
+Three kubelets register with the uninitialized taint and a Hostname address, and write nodes/status
 every second. The manager initializes them meanwhile; whatever the kubelets wrote must survive.
 """
 
 import json
 import os
-import shutil
-import subprocess
-import sys
-import tempfile
 
 import pytest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
-
-# pylint: disable=wrong-import-position
-from harness import programs  # noqa: E402
-from harness.isthmus import Infra, machine  # noqa: E402
-from harness.kube import addresses, is_tainted, labels  # noqa: E402
-from harness.processes import Process, Stage  # noqa: E402
-from harness.wait import until  # noqa: E402
-
-SCRIPT = os.path.join(HERE, "cluster.sh")
-NODES = ("node1", "node2")
-MACHINES = [machine("node1", address="192.168.50.11", zone="rack-1", labels={"rack": "1"}),
-            machine("node2", address="192.168.50.12", zone="rack-2", labels={"rack": "2"})]
-
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a real cluster needs root")
-
-
-class Cluster:
-    """A running cluster, its backend, and the manager that has not started yet."""
-
-    def __init__(self, directory):
-        self.directory = directory
-        self.state = os.path.join(directory, "state")
-        self._script("up", programs.cluster(), self.state, str(len(NODES)))
-
-    def end(self):
-        self._script("down", self.state)
-
-    def kubectl(self, *arguments):
-        return self._script("kubectl", self.state, *arguments)
-
-    def node(self, name):
-        return json.loads(self.kubectl("get", "node", name, "-o", "json"))
-
-    def process(self, name, *argv):
-        """A program in the control plane's network."""
-        return Process(name, [SCRIPT, "enter", self.state, *argv],
-                       os.path.join(self.directory, name + ".log"))
-
-    def watch_nodes(self):
-        """A Process whose output() is every version of every Node from now on."""
-        return self.process("watch", programs.kubectl(), "--kubeconfig", self.state + "/kubeconfig",
-                            "get", "nodes", "--watch", "--output-watch-events", "-o", "json")
-
-    def _script(self, *arguments):
-        done = subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, timeout=180,
-                              check=False)
-        assert done.returncode == 0, f"cluster.sh {arguments}: {done.stderr}"
-        return done.stdout
-
-
-@pytest.fixture(scope="module")
-def cluster(request):
-    directory = tempfile.mkdtemp(prefix="isthmus-cluster-")
-    failed_before = request.session.testsfailed
-    with Stage() as stage:
-        yield stage.add(Cluster(directory))
-    if request.session.testsfailed > failed_before:
-        print(f"logs are kept in {directory}")
-    else:
-        shutil.rmtree(directory)
+from cluster import MACHINES, NODES
+from harness.isthmus import Infra
+from harness.kube import addresses, is_tainted, labels
+from harness.processes import Stage
+from harness.wait import until
 
 
 @pytest.fixture(scope="module")
 def story(cluster):
-    """(nodes before, nodes after, every version between): the initialization of both."""
+    """(nodes before, nodes after, every version between): the initialization of all."""
     with Stage() as stage:
         before = {name: settled(cluster, name) for name in NODES}
         infra = stage.add(Infra(os.path.join(cluster.directory, "infra"), MACHINES))
         watch = stage.add(cluster.watch_nodes())
         until(lambda: len(versions(watch)) >= len(NODES), what="the first versions")
-        stage.add(cluster.process(
-            "manager", programs.isthmus(), "run", "--cloud-provider=isthmus", "--secure-port=0",
-            f"--cloud-config={infra.cloud_config}", f"--kubeconfig={cluster.state}/kubeconfig"))
+        stage.add(cluster.manager(infra))
         until(lambda: not any(is_tainted(cluster.node(name)) for name in NODES), 30)
         since = len(versions(watch))
-        # The kubelets go on writing; three rounds of both must leave our addresses alone.
+        # The kubelets go on writing; three rounds of all must leave our addresses alone.
         until(lambda: len(versions(watch)) >= since + 3 * len(NODES), 30)
         yield before, {name: cluster.node(name) for name in NODES}, versions(watch)
 
@@ -127,7 +64,7 @@ def test_the_kubelets_registered_without_a_cloud(story):
         assert "providerID" not in before[name]["spec"]
 
 
-def test_both_nodes_are_initialized_and_keep_their_addresses(story):
+def test_all_nodes_are_initialized_and_keep_their_addresses(story):
     _, after, _ = story
     for line in MACHINES:
         node = after[line["name"]]
@@ -168,12 +105,3 @@ def test_no_version_lacks_both_taint_and_addresses(story):
     _, _, seen = story
     for node in seen:
         assert is_tainted(node) or "InternalIP" in dict(addresses(node))
-
-
-def test_a_deployment_schedules(cluster, story):
-    cluster.kubectl("create", "deployment", "echo", "--image=example.test/echo:1", "--replicas=3")
-    cluster.kubectl("rollout", "status", "deployment/echo", "--timeout=60s")
-    pods = json.loads(cluster.kubectl("get", "pods", "-o", "json"))["items"]
-    hosts = {pod["status"]["hostIP"] for pod in pods}
-    assert len(pods) == 3
-    assert hosts <= {"192.168.50.11", "192.168.50.12"}

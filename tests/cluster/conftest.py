@@ -1,0 +1,59 @@
+"""Fixtures of the tests in a whole real cluster. Root only."""
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+
+# pylint: disable=wrong-import-position
+from cluster import Cluster  # noqa: E402
+from harness.processes import Stage  # noqa: E402
+
+
+def pytest_collection_modifyitems(items):
+    if os.geteuid() != 0:
+        for item in items:
+            if item.fspath.dirname == HERE:
+                item.add_marker(pytest.mark.skip(reason="a real cluster needs root"))
+
+
+@pytest.fixture(scope="session")
+def clusters(request):
+    """clusters(cloud): the running cluster of that kind. One runs at a time; asking for the other
+    kind ends it."""
+    with contextlib.ExitStack() as stack:
+        made = {}
+
+        def get(cloud):
+            if cloud not in made:
+                stack.close()
+                made.clear()
+                made[cloud] = stack.enter_context(running_cluster(request, cloud))
+            return made[cloud]
+
+        yield get
+
+
+@contextlib.contextmanager
+def running_cluster(request, cloud):
+    directory = tempfile.mkdtemp(prefix="isthmus-cluster-")
+    failed_before = request.session.testsfailed
+    with Stage() as stage:
+        yield stage.add(Cluster(directory, cloud=cloud))
+    if request.session.testsfailed > failed_before:
+        print(f"logs are kept in {directory}")
+    else:
+        shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="module")
+def cluster(clusters):
+    """Kubelets that wait for a cloud controller manager."""
+    return clusters("external")
