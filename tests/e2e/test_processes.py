@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import kube, programs
+from harness import kube, programs, rights
 from harness.isthmus import OFTEN, machine
 from harness.kube import is_tainted
 from harness.wait import never_during, until
@@ -177,7 +177,7 @@ def test_without_election_it_starts_and_stops_alone(k8s, make_infra, make_manage
                                           ["get", "create", "update"]])
 def test_with_least_rights_everything_still_works(k8s, apiserver, make_infra, make_manager,
                                                   on_the_lease):
-    grant_least_rights(k8s, on_the_lease)
+    rights.grant(k8s, rights.least(on_the_lease))
     manager = make_manager(make_infra(MACHINES), kubeconfig=apiserver.kubeconfig_of("isthmus"))
     k8s.register("node1")
     initialized(k8s, "node1")
@@ -186,29 +186,6 @@ def test_with_least_rights_everything_still_works(k8s, apiserver, make_infra, ma
     assert k8s.holder() == ""
     log = manager.process.output()
     assert "forbidden" not in log, log
-
-
-# What the manager asks of the API server in this slice, and no more.
-LEAST_RIGHTS = [
-    {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch", "patch"]},
-    {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
-    {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
-    {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]},
-]
-
-
-def grant_least_rights(k8s, on_the_lease):
-    rules = LEAST_RIGHTS + [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
-                             "verbs": on_the_lease}]
-    path = "/apis/rbac.authorization.k8s.io/v1/"
-    for kind in ("clusterrolebindings", "clusterroles"):
-        k8s.client.request("DELETE", f"{path}{kind}/isthmus")
-    k8s.create(path + "clusterroles", {"metadata": {"name": "isthmus"}, "rules": rules})
-    group = "rbac.authorization.k8s.io"
-    k8s.create(path + "clusterrolebindings", {
-        "metadata": {"name": "isthmus"},
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "isthmus"},
-        "subjects": [{"apiGroup": group, "kind": "User", "name": "isthmus"}]})
 
 
 def test_json_logs_are_json(k8s, make_infra, make_manager):

@@ -76,14 +76,16 @@ class Client:
     def _connection(self):
         where = urllib.parse.urlsplit(self.url)
         if where.scheme == "unix":
-            return _UnixConnection(where.path, self.timeout)
+            return UnixConnection(where.path, self.timeout)
         if where.scheme == "https":
             return http.client.HTTPSConnection(where.hostname, where.port, timeout=self.timeout,
                                                context=self._tls)
         return http.client.HTTPConnection(where.hostname, where.port, timeout=self.timeout)
 
 
-class _UnixConnection(http.client.HTTPConnection):
+class UnixConnection(http.client.HTTPConnection):
+    """To a unix socket; a timeout of None waits for ever."""
+
     def __init__(self, path, timeout):
         super().__init__("localhost", timeout=timeout)
         self._path = path

@@ -270,6 +270,13 @@ class Topology:
         self.end()
 
 
+def names(answers):
+    """Which machines answered; an assertion error names what went wrong with any flow."""
+    errors = [answer["error"] for answer in answers if "error" in answer]
+    assert not errors, f"{len(errors)} of {len(answers)} failed: {errors[:5]}"
+    return [answer["machine"] for answer in answers]
+
+
 class _Client:
     """flows.py in the client's namespace, with pipes."""
 
