@@ -29,8 +29,9 @@ inline constexpr std::string_view kAutoscalerTaint = "ToBeDeletedByClusterAutosc
 std::string_view why_no_target(const kube::Node& node);
 
 // The Node as a target: its name, the first InternalIP of each family (kube-proxy's nftables mode
-// serves node ports on the primary address only), and its providerID where that can be read.
-// Addresses that are none are passed over; without any the target has none.
+// serves node ports on the primary address only), and its providerID where that can be read, whose
+// ever it is. Addresses that are none, or that nobody can send to (usable_address.h), are passed
+// over; without any the target has none.
 cloud::Target target_of(const kube::Node& node);
 
 struct EligibleNodes {
@@ -38,14 +39,17 @@ struct EligibleNodes {
   std::string hash = {};               // Of the targets: equal hashes are equal sets. Hexadecimal.
   std::uint16_t kubelet_port = 10250;  // The one most of them report; the lowest of several.
   std::size_t ready = 0;               // Of the targets, by their Ready condition.
-  std::map<std::string, std::string> left_out = {};  // By name: why.
+  std::map<std::string, std::string> left_out = {};  // By name: why, as why_no_target says it.
 
   friend bool operator==(const EligibleNodes&, const EligibleNodes&) = default;
 };
 
+// An address that two Nodes claim is that of the first by name, and a Node without any other is
+// left out: a cloud refuses a set that has an address twice.
 EligibleNodes eligible_nodes(const std::map<kube::ObjectKey, kube::Snapshot<kube::Node>>& nodes);
 
-// Whether a difference may change the set: not a kubelet's heartbeat.
+// Whether a difference may change what eligible_nodes answers: not a kubelet's heartbeat, nor what
+// happens to a Node that was no target and is none.
 bool target_change_matters(const kube::Difference<kube::Node>& difference);
 
 }  // namespace isthmus::controllers

@@ -1,7 +1,7 @@
 // What should be done about one Service: the decision, as data, made without IO or clock.
 //
-// What the fields of a Service mean here, with the reasons, stands beside the functions in
-// service_plan.cc and, for people, in docs/reference/services.md.
+// What the fields of a Service mean here stands in service_spec.h and its neighbours and, for
+// people, in docs/reference/services.md.
 #pragma once
 
 #include <optional>
@@ -29,8 +29,8 @@ inline constexpr std::string_view kBalancerKind = "svc";
 inline constexpr std::string_view kTargetSetKind = "nodes";
 
 // Labels of a load balancer in the cloud: whose it is, for people and for finding orphans, and what
-// tells us after a restart by what its Nodes are checked. A name or namespace that is no label
-// value of the cloud's is left out.
+// tells us after a restart what NodeHealth::automatic came to (only where that decided). A name or
+// namespace that is no label value is left out.
 inline constexpr std::string_view kNamespaceLabel = "isthmus.dev/service-namespace";
 inline constexpr std::string_view kNameLabel = "isthmus.dev/service-name";
 inline constexpr std::string_view kNodeHealthLabel = "isthmus.dev/node-health";
@@ -46,7 +46,12 @@ struct ServiceSurroundings {
   const cloud::ClusterUid& cluster;
   const EligibleNodes& nodes;
   std::string target_set = {};  // Empty: targets are named inline.
-  bool has_balancer = false;    // The cloud is known to have one of this Service's uid.
+
+  // The cloud has a load balancer of this Service's uid, or this process has asked for one and not
+  // taken leave of the Service since. It proves that the finalizer is ours; the absence of one
+  // proves nothing.
+  bool has_balancer = false;
+
   // What NodeHealth::automatic comes to: whether Nodes answered at kube-proxy's port so far.
   NodeHealth automatic = NodeHealth::kube_proxy;
 };
@@ -89,7 +94,9 @@ struct ServicePlan {
 ServicePlan plan_service(const kube::Service& service, const ServicePlanOptions& options,
                          const ServiceSurroundings& surroundings);
 
-// Whether a difference concerns this controller: not a status of our own, not somebody's label.
+// Whether a difference concerns this controller: what plan_service reads, and a status that
+// changed, whoever wrote it, so that one that is not right any more is put right. Not somebody's
+// label or annotation, and nothing of a Service that neither is of the type nor has the finalizer.
 bool service_change_matters(const kube::Difference<kube::Service>& difference);
 
 // status.loadBalancer.ingress for these addresses, in the form the API server keeps (ipMode set),
