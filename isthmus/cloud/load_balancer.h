@@ -4,6 +4,7 @@
 // All of these are values: copyable, comparable, and constant once they were answered.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -122,6 +123,9 @@ struct LoadBalancerState {
   std::uint64_t revision = 0;  // Of two states the newer one has the higher; 0: not known.
 
   Health health = Health::unknown;
+
+  // How many targets it has now, its own or those of its set; nothing: this cloud does not say.
+  std::optional<std::size_t> targets = {};
   std::uint64_t repairs = 0;  // How often the cloud put something right that somebody had changed.
   std::string last_repair = {};  // What that was.
   std::vector<Problem> problems = {};

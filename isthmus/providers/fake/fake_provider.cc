@@ -3,30 +3,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "isthmus/base/scope.h"
 #include "isthmus/cloud/identity.h"
 
 namespace isthmus::providers::fake {
-namespace {
 
-// Counts a call as long as it lasts, even one that is destroyed half-way.
-class InFlight {
- public:
-  explicit InFlight(FakeProvider& provider) : provider_(provider) {
-    ++provider_.in_flight;
-    provider_.most_in_flight = std::max(provider_.most_in_flight, provider_.in_flight);
-  }
-  ~InFlight() { --provider_.in_flight; }
-  InFlight(const InFlight&) = delete;
-  InFlight& operator=(const InFlight&) = delete;
-
- private:
-  FakeProvider& provider_;
-};
-
-constexpr Duration kForever = std::chrono::hours(24 * 365);
-
-}  // namespace
+cloud::Capabilities FakeProvider::capabilities() {
+  cloud::Capabilities has;
+  if (has_instances) has.instances = this;
+  if (has_load_balancers) has.load_balancers = &load_balancers;
+  if (has_target_sets) has.target_sets = &target_sets;
+  return has;
+}
 
 cloud::Instance& FakeProvider::add(const std::string& id, std::string name,
                                    std::vector<cloud::Address> addresses) {
@@ -67,22 +54,6 @@ Task<Result<cloud::Listing<cloud::Instance>>> FakeProvider::list(cloud::Instance
     answer.completeness = cloud::Completeness::partial;
   }
   co_return answer;
-}
-
-Task<Result<>> FakeProvider::suffer() {
-  const InFlight counted(*this);
-  if (faults.calls_until_limit) {
-    if (*faults.calls_until_limit == 0) co_return fail(Outcome::busy, "slow down", faults.busy_for);
-    --*faults.calls_until_limit;
-  }
-  const Duration delay = faults.silent ? kForever : faults.delay;
-  if (delay > Duration::zero()) CO_TRY(co_await sleep_for(delay));
-  if (!faults.error) co_return {};
-  if (faults.errors) {
-    if (*faults.errors == 0) co_return {};
-    --*faults.errors;
-  }
-  co_return std::unexpected(*faults.error);
 }
 
 }  // namespace isthmus::providers::fake

@@ -1,40 +1,25 @@
-// A cloud in memory, for tests: the machines are what the test says, and so are the faults.
+// A cloud in memory, for tests: the machines are what the test says, and so are the faults; load
+// balancers are what was ensured and what the test makes of them.
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "isthmus/base/clock.h"
 #include "isthmus/cloud/provider.h"
+#include "isthmus/providers/fake/fake_calls.h"
+#include "isthmus/providers/fake/fake_load_balancers.h"
 
 namespace isthmus::providers::fake {
 
-// What goes wrong until the test says otherwise. All are as a caller would meet them.
-struct Faults {
-  Duration delay = {};                     // Before every answer.
-  std::optional<Error> error = {};         // Instead of every answer…
-  std::optional<std::size_t> errors = {};  // …or only of so many.
-  bool silent = false;                     // No answer at all, until the caller gives up.
-
-  // Lists skip the machines beyond, and say so, or do not.
-  std::optional<std::size_t> list_only = {};
-  bool partial_list_claims_to_be_complete = false;
-
-  // Calls allowed at all; further ones are busy for `busy_for`.
-  std::optional<std::size_t> calls_until_limit = {};
-  Duration busy_for = std::chrono::seconds(30);
-};
-
 // A resource.
-class FakeProvider final : public cloud::Provider, private cloud::Instances {
+class FakeProvider final : public FakeCalls, public cloud::Provider, private cloud::Instances {
  public:
   explicit FakeProvider(std::string scheme = "fake") : scheme_(std::move(scheme)) {}
 
   const std::string& name() const override { return scheme_; }
   const std::string& scheme() const override { return scheme_; }
-  cloud::Capabilities capabilities() override { return {.instances = this}; }
+  cloud::Capabilities capabilities() override;
   Task<Result<>> check() override;
 
   // Adds a machine that is present and running, `scheme://id`, and answers it for further changes;
@@ -43,21 +28,23 @@ class FakeProvider final : public cloud::Provider, private cloud::Instances {
   void remove(const std::string& id);
 
   std::vector<cloud::Instance> machines;
-  Faults faults;
 
-  // Calls that came in, whatever became of them.
+  FakeLoadBalancers load_balancers{*this, target_sets};
+  FakeTargetSets target_sets{*this, load_balancers};
+
+  // What this cloud is able to do; set before it is asked.
+  bool has_instances = true;
+  bool has_load_balancers = true;
+  bool has_target_sets = true;
+
+  // Calls that came in, whatever became of them; those of load balancers are counted there.
   std::size_t gets = 0;
   std::size_t lists = 0;
   std::size_t checks = 0;
 
-  // Calls now waiting for their answer, and the most there ever were.
-  std::size_t in_flight = 0;
-  std::size_t most_in_flight = 0;
-
  private:
   Task<Result<cloud::Instance>> get(cloud::ProviderId id) override;
   Task<Result<cloud::Listing<cloud::Instance>>> list(cloud::InstanceQuery query) override;
-  Task<Result<>> suffer();
 
   const std::string scheme_;
 };
