@@ -52,8 +52,9 @@ Result<Made> make_infra(const std::string& config_path, const Doors& doors) {
   auto transport =
       doors.connect(net::Endpoint{.url = config.url, .tls = std::move(tls), .proxy = {}});
   if (!transport) return fail(infra::place_of(config_path, config.url_line), transport.error());
-  return Made{std::make_unique<infra::InfraProvider>(*std::move(transport), doors.clock,
-                                                     doors.files, config.token_file),
+  return Made{std::make_unique<infra::InfraProvider>(
+                  *std::move(transport), doors.clock, doors.files,
+                  infra::Identity{.token_file = config.token_file, .owner = config.owner}),
               infra::default_limits()};
 }
 

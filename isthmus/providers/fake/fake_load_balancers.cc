@@ -10,6 +10,7 @@
 #include "isthmus/base/scope.h"
 #include "isthmus/base/signal.h"
 #include "isthmus/providers/fake/fake_changes.h"
+#include "isthmus/providers/fake/fake_target_sets.h"
 
 namespace isthmus::providers::fake {
 

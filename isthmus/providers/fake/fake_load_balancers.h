@@ -1,4 +1,4 @@
-// Load balancers and target sets of the cloud in memory. What stands is there to be read and to be
+// Load balancers of the cloud in memory. What stands is there to be read and to be
 // changed by other people's hands; who follows hears of it when `touched` or `take_away` says so.
 //
 // Nothing happens by itself between calls, except for those who follow: what was to settle or go
@@ -96,7 +96,6 @@ class FakeLoadBalancers final : public cloud::LoadBalancers {
   cloud::LoadBalancerState state_of(std::string_view name) const;
 
  private:
-  friend class FakeTargetSets;
   class Follower;
 
   Result<> validate(const cloud::LoadBalancerSpec& spec) const;
@@ -113,26 +112,6 @@ class FakeLoadBalancers final : public cloud::LoadBalancers {
   std::uint64_t revision_ = 0;
   std::map<std::string, std::uint64_t, std::less<>> last_generations_;  // Of what is gone.
   std::list<Follower*> followers_;
-};
-
-// A resource.
-class FakeTargetSets final : public cloud::TargetSets {
- public:
-  FakeTargetSets(FakeCalls& calls, FakeLoadBalancers& users) : calls_(calls), users_(users) {}
-
-  Task<Result<>> ensure(cloud::TargetSetSpec spec) override;
-  Task<Result<>> release(std::string name) override;
-
-  std::map<std::string, cloud::TargetSetSpec, std::less<>> standing;
-  bool supported = true;  // Off: every answer is `unsupported`.
-
-  std::size_t ensures = 0;
-  std::size_t releases = 0;
-  std::size_t writes = 0;  // Calls of ensure that changed something.
-
- private:
-  FakeCalls& calls_;
-  FakeLoadBalancers& users_;
 };
 
 }  // namespace isthmus::providers::fake

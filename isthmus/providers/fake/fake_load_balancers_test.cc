@@ -66,25 +66,6 @@ TEST_F(fake_load_balancers, are_made_once_and_changed_only_when_asked_otherwise)
   EXPECT_EQ(balancers.writes, 2U);
 }
 
-TEST_F(fake_load_balancers, get_addresses_as_they_ask_or_are_told_who_holds_them) {
-  balancers.pool.set_addresses({"192.0.2.1", "192.0.2.2", "2001:db8::1"});
-  cloud::LoadBalancerSpec both = spec("both");
-  both.families = {IpFamily::v4, IpFamily::v6};
-  both.preferred_addresses = {parse_ip("192.0.2.2").value()};
-  EXPECT_EQ(to_string(ensure(both)->addresses.at(0)), "192.0.2.2");
-  cloud::LoadBalancerSpec wanting = spec("wanting");
-  wanting.requested_addresses = {parse_ip("192.0.2.2").value()};
-  const auto refused = ensure(wanting);
-  EXPECT_EQ(refused.outcome(), Outcome::conflict);
-  EXPECT_NE(refused.error().message.find("cluster/both"), std::string::npos);
-  EXPECT_EQ(to_string(ensure(spec("one"))->addresses.at(0)), "192.0.2.1");
-  EXPECT_EQ(ensure(spec("two")).outcome(), Outcome::conflict);
-  balancers.take_away("both");
-  EXPECT_EQ(to_string(ensure(spec("two"))->addresses.at(0)), "192.0.2.2");
-  wanting.requested_addresses = {parse_ip("198.51.100.1").value()};
-  EXPECT_EQ(ensure(wanting).outcome(), Outcome::conflict);
-}
-
 TEST_F(fake_load_balancers, settle_and_go_in_their_time) {
   balancers.settle_after = 2s;
   balancers.release_takes = 5s;
@@ -125,30 +106,6 @@ TEST_F(fake_load_balancers, tell_everything_first_and_then_what_happens_in_order
                                              "end: lost"}));
   balancers.tells = false;
   EXPECT_EQ(world.run(balancers.follow([](const auto&) {})).outcome(), Outcome::unsupported);
-}
-
-TEST_F(fake_load_balancers, share_target_sets_and_keep_those_that_are_used) {
-  cloud::LoadBalancerSpec user = spec("web");
-  user.targets.clear();
-  user.target_set = "nodes";
-  EXPECT_EQ(ensure(user).outcome(), Outcome::invalid);
-  cloud::TargetSetSpec set{.name = "nodes", .targets = {{.name = "node1"}, {.name = "node2"}}};
-  EXPECT_TRUE(world.run(cloud.target_sets.ensure(set)));
-  const auto made = ensure(user);
-  EXPECT_EQ(made->targets, 2U);
-  EXPECT_TRUE(world.run(cloud.target_sets.ensure(set)));
-  EXPECT_EQ(cloud.target_sets.writes, 1U);
-  set.targets.pop_back();
-  EXPECT_TRUE(world.run(cloud.target_sets.ensure(set)));
-  const auto now = world.run(balancers.get("web"));
-  EXPECT_EQ(now->targets, 1U);
-  EXPECT_EQ(now->generation, made->generation);
-  EXPECT_GT(now->revision, made->revision);
-  EXPECT_EQ(world.run(cloud.target_sets.release("nodes")).outcome(), Outcome::conflict);
-  EXPECT_TRUE(world.run(balancers.release("web")));
-  EXPECT_TRUE(world.run(cloud.target_sets.release("nodes")));
-  cloud.target_sets.supported = false;
-  EXPECT_EQ(world.run(cloud.target_sets.ensure(set)).outcome(), Outcome::unsupported);
 }
 
 TEST_F(fake_load_balancers, suffer_the_faults_of_their_cloud) {

@@ -9,6 +9,7 @@
 #include "isthmus/cloud/provider.h"
 #include "isthmus/providers/fake/fake_calls.h"
 #include "isthmus/providers/fake/fake_load_balancers.h"
+#include "isthmus/providers/fake/fake_target_sets.h"
 
 namespace isthmus::providers::fake {
 

@@ -1,4 +1,5 @@
-#include <algorithm>
+#include "isthmus/providers/fake/fake_target_sets.h"
+
 #include <utility>
 
 #include <fmt/format.h>

@@ -93,11 +93,12 @@ std::optional<api::Problem> problem_of(const net::Response& response) {
   return *std::move(problem);
 }
 
-std::optional<bool> speaks_of(const api::Problem& problem, std::string_view uid) {
+std::optional<bool> speaks_of(const api::Problem& problem, std::string_view path) {
   if (problem.instance.empty()) return std::nullopt;
   const std::string_view reference = problem.instance;
-  const auto path = net::percent_decode(reference.substr(0, reference.find_first_of("?#")));
-  return path && path->ends_with(fmt::format("/v1/instances/{}", uid));
+  const auto said = net::percent_decode(reference.substr(0, reference.find_first_of("?#")));
+  const auto asked = net::percent_decode(path);
+  return said && asked && said->ends_with(*asked);
 }
 
 Error error_of(const net::Response& response, WallTime now) {

@@ -17,17 +17,18 @@ namespace isthmus::providers::infra {
 // media type, its JSON or its status say otherwise. A proxy's page is never one.
 std::optional<isthmus::infra::api::Problem> problem_of(const net::Response& response);
 
-// Whether a problem speaks of the machine that was asked for: the path in its `instance`, without
-// query and fragment, ends with /v1/instances/ and the uid. nullopt where it does not say.
-std::optional<bool> speaks_of(const isthmus::infra::api::Problem& problem, std::string_view uid);
+// Whether a problem speaks of what was asked for: the path in its `instance`, without query and
+// fragment, ends with this one (both decoded; what stands before it is a proxy's). nullopt where it
+// does not say.
+std::optional<bool> speaks_of(const isthmus::infra::api::Problem& problem, std::string_view path);
 
-// The error that an answer other than 200 is, whatever was asked; so never absent, which is about
-// one machine and for whoever asked for it to say (speaks_of).
+// The error that an answer is which is no success, whatever was asked; so never absent, which is
+// about one thing and for whoever asked for it to say (speaks_of).
 //
 //   denied       401, 403, whoever answered
 //   busy         429, 503, whoever answered, with Retry-After (seconds or date) or the problem's
 //   own conflict     409, 410, 412 as problems invalid      400, 413, 415, 422 as problems
-//   unsupported  path-not-found, 405 as problems
+//   unsupported  path-not-found, 405, 501 as problems
 //   lost         everything else: every 404 without a typed problem, HTML, redirects, 5xx
 //
 // A type of problem that we do not know counts as its status class says.

@@ -78,7 +78,7 @@ class infra_backend : public testing::Test {
   SeededRandom random{1};
   std::unique_ptr<backend::Server> server = open();
   InfraProvider provider{std::make_unique<InProcess>(server->handler()), world.loop, files,
-                         "/token"};
+                         Identity{.token_file = "/token"}};
 };
 
 TEST_F(infra_backend, shakes_hands_with_the_provider) {

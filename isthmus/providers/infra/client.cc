@@ -11,9 +11,6 @@ namespace isthmus::providers::infra {
 
 namespace api = isthmus::infra::api;
 
-Client::Client(net::Transport& transport, const Clock& clock, Files& files, std::string token_file)
-    : transport_(transport), clock_(clock), files_(files), token_file_(std::move(token_file)) {}
-
 Task<Result<api::ServerInfo>> Client::server_info() {
   const net::Response response = CO_TRY(co_await get("/v1"));
   if (response.status != 200) co_return std::unexpected(error_of(response, clock_.wall_now()));
@@ -21,7 +18,8 @@ Task<Result<api::ServerInfo>> Client::server_info() {
 }
 
 Task<Result<std::optional<api::Instance>>> Client::instance(std::string uid) {
-  const net::Response response = CO_TRY(co_await get("/v1/instances/" + net::percent_encode(uid)));
+  const std::string path = "/v1/instances/" + net::percent_encode(uid);
+  const net::Response response = CO_TRY(co_await get(path));
   if (response.status == 200) {
     api::Instance found = CO_TRY(api::decode_instance(response.body));
     if (found.uid != uid) {
@@ -35,7 +33,7 @@ Task<Result<std::optional<api::Instance>>> Client::instance(std::string uid) {
   const bool is_retired = type == api::problem::instance_retired;
   const bool is_unknown = type == api::problem::instance_not_found;
   // Proof must name what it proves; that a machine is not known proves nothing and need not.
-  if ((is_retired || is_unknown) && !speaks_of(*problem, uid).value_or(is_unknown)) {
+  if ((is_retired || is_unknown) && !speaks_of(*problem, path).value_or(is_unknown)) {
     co_return fail(Outcome::lost,
                    fmt::format("asked for machine {}, and was answered about {}: {}", uid,
                                problem->instance.empty() ? "none" : quoted(problem->instance),
@@ -56,29 +54,10 @@ Task<Result<api::InstanceList>> Client::instances(std::string continue_token) {
 }
 
 Task<Result<net::Response>> Client::get(std::string target) {
-  net::Request request{.method = "GET",
-                       .target = std::move(target),
-                       .headers = {{"Accept", "application/json, application/problem+json"}},
-                       .body = {}};
-  CO_TRY(authorize(request));
+  net::Request request{
+      .method = "GET", .target = std::move(target), .headers = {{"Accept", kAccept}}, .body = {}};
   net::Response response = CO_TRY(co_await transport_.call(std::move(request)));
   co_return response;
-}
-
-Result<> Client::authorize(net::Request& request) {
-  if (token_file_.empty()) return {};
-  // Without its token file we are nobody, which is what the server would say as well.
-  const Result<FileStamp> stamp = files_.stamp(token_file_);
-  if (!stamp) return fail(Outcome::denied, "not sent: " + stamp.error().message);
-  if (stamp != token_stamp_) {
-    const Result<std::string> text = files_.read(token_file_, kTokenBytesMax);
-    if (!text) return fail(Outcome::denied, "not sent: " + text.error().message);
-    token_ = Secret(std::string(trimmed(*text)));
-    token_stamp_ = *stamp;
-  }
-  if (token_.empty()) return fail(Outcome::denied, "not sent: " + token_file_ + " is empty");
-  request.headers.set("Authorization", "Bearer " + token_.reveal());
-  return {};
 }
 
 }  // namespace isthmus::providers::infra

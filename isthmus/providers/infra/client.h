@@ -1,31 +1,32 @@
-// Speaks the infrastructure API over HTTP: its answers as values, its refusals as outcomes
-// (answers.h). One call is one request.
+// What the infrastructure API says of itself and of machines, as values, and its refusals as
+// outcomes (answers.h). One call is one request.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "isthmus/base/clock.h"
-#include "isthmus/base/files.h"
-#include "isthmus/base/secret.h"
 #include "isthmus/infra/api/instance.h"
 #include "isthmus/infra/api/server_info.h"
 #include "isthmus/net/transport.h"
 
 namespace isthmus::providers::infra {
 
-// A token is a word; a file of more than this is something else.
-inline constexpr std::size_t kTokenBytesMax = 16 * 1024;
-
 // Machines per page: the most that the API gives.
 inline constexpr int kPageItems = 1000;
 
-// A resource; the doors outlive it. Every call can also fail as Transport::call does, with denied
-// where the token file cannot be read, and with lost where the answer cannot be understood.
+// Pages of one list: 1,000 pages of 1,000 machines are far beyond any cluster, and an endless list
+// is a broken server.
+inline constexpr int kPagesMax = 1000;
+
+// What we can read, as every request says.
+inline constexpr const char* kAccept = "application/json, application/problem+json";
+
+// A resource; the doors outlive it. Every call can also fail as Transport::call does, and with lost
+// where the answer cannot be understood.
 class Client final {
  public:
-  // The token file is read again whenever it has changed. Empty: no token is sent.
-  Client(net::Transport& transport, const Clock& clock, Files& files, std::string token_file);
+  Client(net::Transport& transport, const Clock& clock) : transport_(transport), clock_(clock) {}
 
   Task<Result<isthmus::infra::api::ServerInfo>> server_info();
 
@@ -40,14 +41,9 @@ class Client final {
 
  private:
   Task<Result<net::Response>> get(std::string target);
-  Result<> authorize(net::Request& request);
 
   net::Transport& transport_;
   const Clock& clock_;
-  Files& files_;
-  const std::string token_file_;
-  std::optional<FileStamp> token_stamp_;
-  Secret token_;
 };
 
 }  // namespace isthmus::providers::infra

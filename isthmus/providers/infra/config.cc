@@ -8,6 +8,7 @@
 
 #include "isthmus/base/mistakes.h"
 #include "isthmus/base/text.h"
+#include "isthmus/infra/api/rules.h"
 #include "isthmus/net/http.h"
 
 namespace isthmus::providers::infra {
@@ -80,6 +81,7 @@ Place place_for(std::string_view key, Config& config) {
   if (key == "url") return {&config.url, &config.url_line};
   if (key == "caFile") return {&config.ca_file, &config.ca_file_line};
   if (key == "tokenFile") return {&config.token_file, &config.token_file_line};
+  if (key == "owner") return {&config.owner, &config.owner_line};
   return {};
 }
 
@@ -103,7 +105,8 @@ Result<Config> parse_config(std::string_view yaml, std::string_view file) {
     const std::string where = place_of(file, line);
     const Place place = place_for(key, config);
     if (place.text == nullptr) {
-      mistakes.add(where, fmt::format("{} is not one of url, caFile, tokenFile", quoted(key)));
+      mistakes.add(where,
+                   fmt::format("{} is not one of url, caFile, tokenFile, owner", quoted(key)));
       continue;
     }
     if (*place.line != 0) {
@@ -124,6 +127,12 @@ Result<Config> parse_config(std::string_view yaml, std::string_view file) {
     mistakes.add(file, "url is missing: where is the infrastructure API?");
   } else if (!config.url.empty()) {
     check_url(file, config, mistakes);
+  }
+  const auto wrong_owner =
+      config.owner.empty() ? std::nullopt : isthmus::infra::api::wrong_name(config.owner);
+  if (wrong_owner) {
+    mistakes.add(place_of(file, config.owner_line),
+                 fmt::format("owner: {}, found {}", *wrong_owner, quoted(config.owner)));
   }
   TRY(mistakes.result());
   return config;

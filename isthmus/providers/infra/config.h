@@ -3,6 +3,7 @@
 //   url: unix:///run/isthmus/infra.sock     # or unix:/run/…, or https://lb1.example:10280
 //   caFile: /etc/isthmus/ca.crt             # https only; absent: the system's bundle
 //   tokenFile: /etc/isthmus/token           # absent: no token is sent
+//   owner: prod                             # only with an administrator's token: who we are
 #pragma once
 
 #include <string>
@@ -20,9 +21,11 @@ struct Config {
   std::string url = {};  // "unix:/x" is read as unix:///x.
   std::string ca_file = {};
   std::string token_file = {};
+  std::string owner = {};
   int url_line = 0;
   int ca_file_line = 0;
   int token_file_line = 0;
+  int owner_line = 0;
 
   friend bool operator==(const Config&, const Config&) = default;
 };

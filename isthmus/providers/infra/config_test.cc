@@ -16,10 +16,16 @@ std::string mistakes_in(std::string_view yaml) {
 }
 
 TEST(config, reads_all_it_can_say) {
-  const Result<Config> config =
-      parse_config("url: https://lb1.example:10280\ncaFile: /ca.crt\ntokenFile: /token\n", "/c");
+  const Result<Config> config = parse_config(
+      "url: https://lb1.example:10280\ncaFile: /ca.crt\ntokenFile: /token\nowner: prod\n", "/c");
   ASSERT_TRUE(config) << config.error().message;
-  EXPECT_EQ(*config, (Config{"https://lb1.example:10280", "/ca.crt", "/token", 1, 2, 3}));
+  EXPECT_EQ(*config,
+            (Config{"https://lb1.example:10280", "/ca.crt", "/token", "prod", 1, 2, 3, 4}));
+}
+
+TEST(config, refuses_an_owner_that_is_no_name) {
+  EXPECT_THAT(mistakes_in("url: unix:///x\nowner: a/b\n"),
+              HasSubstr("/c: line 2: owner: expected"));
 }
 
 TEST(config, takes_a_unix_socket_alone) {
@@ -29,7 +35,7 @@ TEST(config, takes_a_unix_socket_alone) {
 TEST(config, tells_all_mistakes_together_with_their_lines) {
   const std::string text = mistakes_in("url: ftp://x\ntokenfile: /token\ncaFile: [a]\n");
   EXPECT_THAT(text, HasSubstr("line 1: url: \"ftp://x\" is neither"));
-  EXPECT_THAT(text, HasSubstr("line 2: \"tokenfile\" is not one of url, caFile, tokenFile"));
+  EXPECT_THAT(text, HasSubstr("line 2: \"tokenfile\" is not one of url, caFile, tokenFile, owner"));
   EXPECT_THAT(text, HasSubstr("line 3: caFile: expected a text"));
 }
 

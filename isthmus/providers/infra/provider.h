@@ -2,7 +2,9 @@
 // backend, or anybody's that speaks the same.
 //
 // Before its first question it shakes hands (GET /v1): a server of another protocol version, or one
-// whose provider ids have another scheme than ours, is not asked anything.
+// whose provider ids have another scheme than ours, is not asked anything. What a server lacks is
+// answered `unsupported` by those who need it, so a manager without a Node controller does with a
+// server that knows no machines.
 #pragma once
 
 #include <memory>
@@ -10,7 +12,13 @@
 
 #include "isthmus/cloud/guard.h"
 #include "isthmus/cloud/provider.h"
+#include "isthmus/providers/infra/authorized_transport.h"
 #include "isthmus/providers/infra/client.h"
+#include "isthmus/providers/infra/handshake.h"
+#include "isthmus/providers/infra/load_balancers.h"
+#include "isthmus/providers/infra/machines.h"
+#include "isthmus/providers/infra/objects_client.h"
+#include "isthmus/providers/infra/target_sets.h"
 
 namespace isthmus::providers::infra {
 
@@ -27,32 +35,39 @@ inline cloud::GuardLimits default_limits() {
           .calls_at_once = 16};
 }
 
-// Pages of one list: 1,000 pages of 1,000 machines are far beyond any cluster, and an endless list
-// is a broken server.
-inline constexpr int kPagesMax = 1000;
+// Who we are to the server.
+struct Identity {
+  std::string token_file = {};  // Empty: no token is sent.
+  std::string owner = {};       // Whose load balancers are ours; empty: whoever the server says.
+};
 
 // A resource; the doors outlive it.
-class InfraProvider final : public cloud::Provider, private cloud::Instances {
+class InfraProvider final : public cloud::Provider {
  public:
   InfraProvider(std::unique_ptr<net::Transport> transport, const Clock& clock, Files& files,
-                std::string token_file);
+                Identity identity);
 
   const std::string& name() const override { return name_; }
   const std::string& scheme() const override { return name_; }
-  cloud::Capabilities capabilities() override { return {.instances = this}; }
+
+  // All that the API has, whatever this server has of it.
+  cloud::Capabilities capabilities() override {
+    return {
+        .instances = &instances_, .load_balancers = &load_balancers_, .target_sets = &target_sets_};
+  }
 
   // Shakes hands anew, whatever came of it before.
   Task<Result<>> check() override;
 
  private:
-  Task<Result<cloud::Instance>> get(cloud::ProviderId id) override;
-  Task<Result<cloud::Listing<cloud::Instance>>> list(cloud::InstanceQuery query) override;
-  Task<Result<>> shake_hands_once();
-
   const std::string name_{kName};
-  const std::unique_ptr<net::Transport> transport_;
+  AuthorizedTransport transport_;
   Client client_;
-  bool knows_the_server_ = false;
+  ObjectsClient objects_client_;
+  Handshake handshake_;
+  InfraInstances instances_;
+  InfraTargetSets target_sets_;
+  InfraLoadBalancers load_balancers_;
 };
 
 }  // namespace isthmus::providers::infra

@@ -82,7 +82,7 @@ struct infra_provider : testing::Test {
   api::ServerInfo info;
   std::unique_ptr<Server> owned = std::make_unique<Server>();
   Server& server = *owned;
-  InfraProvider provider{std::move(owned), world.loop, files, "/token"};
+  InfraProvider provider{std::move(owned), world.loop, files, Identity{.token_file = "/token"}};
 };
 
 TEST_F(infra_provider, shakes_hands_once_and_then_asks) {
@@ -111,10 +111,22 @@ TEST_F(infra_provider, asks_nothing_of_a_server_of_another_version) {
   EXPECT_EQ(world.run(provider.check()).outcome(), Outcome::unsupported);
 }
 
-TEST_F(infra_provider, needs_a_server_that_knows_machines) {
+TEST_F(infra_provider, needs_a_server_that_knows_machines_only_when_it_asks_for_them) {
   info.capabilities.clear();
   greet();
-  EXPECT_EQ(world.run(provider.check()).outcome(), Outcome::unsupported);
+  EXPECT_TRUE(world.run(provider.check()));
+  EXPECT_EQ(get("a").outcome(), Outcome::unsupported);
+  EXPECT_EQ(world.run(instances().list({})).outcome(), Outcome::unsupported);
+}
+
+TEST_F(infra_provider, asks_again_whether_a_server_without_machines_has_learned_of_them) {
+  info.capabilities.clear();
+  greet();
+  EXPECT_EQ(get("a").outcome(), Outcome::unsupported);
+  info.capabilities = {"instances"};
+  greet();
+  server.answers.insert_or_assign("/v1/instances/a", json(encode(machine("a"))));
+  EXPECT_TRUE(get("a"));
 }
 
 TEST_F(infra_provider, calls_a_machine_absent_only_when_the_server_says_retired) {

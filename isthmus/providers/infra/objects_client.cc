@@ -1,0 +1,200 @@
+#include "isthmus/providers/infra/objects_client.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isthmus/base/text.h"
+#include "isthmus/providers/infra/answers.h"
+#include "isthmus/providers/infra/client.h"
+
+namespace isthmus::providers::infra {
+namespace {
+
+namespace api = isthmus::infra::api;
+
+constexpr std::string_view kPreferences = "preferAddresses";
+
+// A host takes its rules away in milliseconds, and the watch says so; this is for who has none.
+constexpr Duration kTakingDown = std::chrono::seconds(1);
+
+// Of a refusal to stream; what is longer is no problem of ours.
+constexpr std::size_t kRefusalBytesMax = 64 * 1024;
+
+std::string path_of(std::string_view kind, const ObjectId& id) {
+  return fmt::format("/v1/owners/{}/{}/{}", net::percent_encode(id.owner), kind,
+                     net::percent_encode(id.name));
+}
+std::string balancer_path(const ObjectId& id) { return path_of("loadbalancers", id); }
+std::string target_set_path(const ObjectId& id) { return path_of("targetsets", id); }
+
+bool is_success(const net::Response& response) {
+  return response.status == 200 || response.status == 201;
+}
+
+// Whether the server says, typed and of this very path, that there is nothing.
+bool says_there_is_none(const net::Response& response, std::string_view type,
+                        std::string_view path) {
+  const std::optional<api::Problem> problem = problem_of(response);
+  return problem && problem->suffix() == type && speaks_of(*problem, path).value_or(false);
+}
+
+// Whether the server knows the rest of the request, and not preferred addresses.
+bool knows_no_preferences(const net::Response& response) {
+  const std::optional<api::Problem> problem = problem_of(response);
+  return problem && problem->suffix() == api::problem::invalid_request &&
+         std::ranges::all_of(problem->errors,
+                             [](const auto& error) { return error.pointer == kPreferences; }) &&
+         !problem->errors.empty();
+}
+
+// Whether nothing is wrong but that target sets are not there, which will pass.
+bool lacks_target_sets(const api::Problem& problem) {
+  return problem.suffix() == api::problem::invalid_spec && !problem.errors.empty() &&
+         std::ranges::all_of(problem.errors, [](const api::FieldError& error) {
+           return error.pointer.starts_with("/spec/targetGroups/") &&
+                  error.pointer.ends_with("/targetSet");
+         });
+}
+
+template <class Object>
+Result<Object> about(const ObjectId& id, Object object) {
+  const api::Metadata& said = object.metadata;
+  if (said.name == id.name && said.owner == id.owner) return object;
+  return fail(Outcome::lost, fmt::format("asked for {} of {}, and was answered about {} of {}",
+                                         id.name, id.owner, said.name, said.owner));
+}
+
+}  // namespace
+
+Task<Result<std::optional<net::Response>>> ObjectsClient::put_balancer(Wish wish, bool dry_run) {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  if (dry_run) parameters.emplace_back("dryRun", "true");
+  if (!wish.preferred.empty()) {
+    std::vector<std::string> addresses;
+    for (const IpAddress& address : wish.preferred) addresses.push_back(to_string(address));
+    parameters.emplace_back(kPreferences, fmt::format("{}", fmt::join(addresses, ",")));
+  }
+  const std::string target = net::with_query(balancer_path(wish.id), parameters);
+  net::Response response = CO_TRY(co_await send("PUT", target, std::move(wish.body)));
+  if (is_success(response)) co_return std::move(response);
+  if (!wish.preferred.empty() && knows_no_preferences(response)) co_return std::nullopt;
+  Error error = error_of(response, clock_.wall_now());
+  const std::optional<api::Problem> problem = problem_of(response);
+  if (problem && lacks_target_sets(*problem)) error.outcome = Outcome::conflict;
+  co_return std::unexpected(std::move(error));
+}
+
+Task<Result<std::optional<api::LoadBalancer>>> ObjectsClient::put(Wish wish) {
+  const ObjectId id = wish.id;
+  const std::optional<net::Response> response =
+      CO_TRY(co_await put_balancer(std::move(wish), false));
+  if (!response) co_return std::nullopt;
+  api::LoadBalancer answered = CO_TRY(api::decode_load_balancer(response->body));
+  api::LoadBalancer balancer = CO_TRY(about(id, std::move(answered)));
+  co_return std::move(balancer);
+}
+
+Task<Result<std::optional<api::DryRun>>> ObjectsClient::plan(Wish wish) {
+  const ObjectId id = wish.id;
+  const std::optional<net::Response> response =
+      CO_TRY(co_await put_balancer(std::move(wish), true));
+  if (!response) co_return std::nullopt;
+  api::DryRun plan = CO_TRY(api::decode_dry_run(response->body));
+  api::LoadBalancer planned = CO_TRY(api::decode_load_balancer(plan.object));
+  CO_TRY(about(id, std::move(planned)));
+  co_return std::move(plan);
+}
+
+Task<Result<api::LoadBalancer>> ObjectsClient::balancer(ObjectId id) {
+  const std::string path = balancer_path(id);
+  const net::Response response = CO_TRY(co_await send("GET", path));
+  if (response.status == 200) {
+    api::LoadBalancer answered = CO_TRY(api::decode_load_balancer(response.body));
+    co_return about(id, std::move(answered));
+  }
+  Error error = error_of(response, clock_.wall_now());
+  if (says_there_is_none(response, api::problem::load_balancer_not_found, path)) {
+    error.outcome = Outcome::absent;
+  }
+  co_return std::unexpected(std::move(error));
+}
+
+Task<Result<>> ObjectsClient::remove_balancer(ObjectId id) {
+  const std::string path = balancer_path(id);
+  const net::Response response = CO_TRY(co_await send("DELETE", path));
+  if (says_there_is_none(response, api::problem::load_balancer_not_found, path)) {
+    co_return Result<>{};
+  }
+  if (response.status != 200 && response.status != 202) {
+    co_return std::unexpected(error_of(response, clock_.wall_now()));
+  }
+  api::LoadBalancer leaving = CO_TRY(api::decode_load_balancer(response.body));
+  CO_TRY(about(id, std::move(leaving)));
+  co_return fail(Outcome::busy, "the load balancer is being taken down", kTakingDown);
+}
+
+Task<Result<api::LoadBalancerList>> ObjectsClient::balancers(std::string owner,
+                                                             std::string continue_token) {
+  std::vector<std::pair<std::string, std::string>> parameters{
+      {"limit", std::to_string(kBalancersPerPage)}};
+  if (!continue_token.empty()) parameters.emplace_back("continue", std::move(continue_token));
+  const std::string path = fmt::format("/v1/owners/{}/loadbalancers", net::percent_encode(owner));
+  const net::Response response = CO_TRY(co_await send("GET", net::with_query(path, parameters)));
+  if (response.status != 200) co_return std::unexpected(error_of(response, clock_.wall_now()));
+  co_return api::decode_load_balancer_list(response.body);
+}
+
+Task<Result<api::TargetSet>> ObjectsClient::put_target_set(ObjectId id, std::string body) {
+  const net::Response response = CO_TRY(co_await send("PUT", target_set_path(id), std::move(body)));
+  if (!is_success(response)) co_return std::unexpected(error_of(response, clock_.wall_now()));
+  api::TargetSet answered = CO_TRY(api::decode_target_set(response.body));
+  co_return about(id, std::move(answered));
+}
+
+Task<Result<>> ObjectsClient::remove_target_set(ObjectId id) {
+  const std::string path = target_set_path(id);
+  const net::Response response = CO_TRY(co_await send("DELETE", path));
+  if (says_there_is_none(response, api::problem::target_set_not_found, path)) {
+    co_return Result<>{};
+  }
+  if (response.status != 200) co_return std::unexpected(error_of(response, clock_.wall_now()));
+  api::TargetSet removed = CO_TRY(api::decode_target_set(response.body));
+  CO_TRY(about(id, std::move(removed)));
+  co_return Result<>{};
+}
+
+Task<Result<std::unique_ptr<net::LineReader>>> ObjectsClient::watch(std::string owner,
+                                                                    std::uint64_t from) {
+  net::Request request{
+      .method = "GET",
+      .target = fmt::format("/v1/owners/{}/watch?from={}", net::percent_encode(owner), from),
+      .headers = {{"Accept", fmt::format("application/x-ndjson, {}", kAccept)}},
+      .body = {}};
+  net::StreamedResponse stream = CO_TRY(co_await transport_.open(std::move(request)));
+  if (stream.status == 200) {
+    co_return std::make_unique<net::LineReader>(std::move(stream.body), kEventBytesMax);
+  }
+  net::Response refusal{.status = stream.status, .headers = std::move(stream.headers), .body = {}};
+  while (refusal.body.size() < kRefusalBytesMax) {
+    const std::string piece = CO_TRY(co_await stream.body->next());
+    if (piece.empty()) break;
+    refusal.body += piece;
+  }
+  co_return std::unexpected(error_of(refusal, clock_.wall_now()));
+}
+
+Task<Result<net::Response>> ObjectsClient::send(std::string method, std::string target,
+                                                std::string body) {
+  net::Request request{.method = std::move(method),
+                       .target = std::move(target),
+                       .headers = {{"Accept", kAccept}},
+                       .body = std::move(body)};
+  if (!request.body.empty()) request.headers.set("Content-Type", "application/json");
+  net::Response response = CO_TRY(co_await transport_.call(std::move(request)));
+  co_return response;
+}
+
+}  // namespace isthmus::providers::infra
