@@ -152,12 +152,22 @@ std::expected<std::optional<IpAddress>, Refusal> kept(const AddressView& view, I
   return std::nullopt;
 }
 
+// The first it prefers that it would get if it asked for it.
+std::optional<IpAddress> preferred(const AddressView& view, IpFamily family) {
+  if (view.circumstances().preferred == nullptr) return std::nullopt;
+  for (const IpAddress& address : *view.circumstances().preferred) {
+    if (address.family == family && !refusal_of(view, address)) return address;
+  }
+  return std::nullopt;
+}
+
 struct Search {
   const api::Pool* pool;
   Finding finding;
 };
 
-std::optional<IpAddress> best_of(const std::vector<Search>& searches, bool is_named) {
+// What it held a moment ago; of several, what it released last.
+std::optional<IpAddress> revived(const std::vector<Search>& searches) {
   const Search* last_mine = nullptr;
   for (const Search& search : searches) {
     if (!search.finding.mine_again) continue;
@@ -166,7 +176,10 @@ std::optional<IpAddress> best_of(const std::vector<Search>& searches, bool is_na
       last_mine = &search;
     }
   }
-  if (last_mine != nullptr) return last_mine->finding.mine_again;
+  return last_mine == nullptr ? std::nullopt : last_mine->finding.mine_again;
+}
+
+std::optional<IpAddress> best_of(const std::vector<Search>& searches, bool is_named) {
   auto offers = [is_named](const Search& search) { return is_named || search.pool->auto_assign; };
   for (const Search& search : searches) {
     if (offers(search) && search.finding.shareable) return search.finding.shareable;
@@ -243,7 +256,10 @@ Chosen by_family(const AddressView& view) {
         searches.push_back({pool, view.look_at(*pool, family)});
       }
     }
-    if (auto found = best_of(searches, is_named)) {
+    std::optional<IpAddress> found = revived(searches);
+    if (!found) found = preferred(view, family);
+    if (!found) found = best_of(searches, is_named);
+    if (found) {
       chosen.push_back(*found);
     } else {
       refusals.push_back(exhausted(view, searches, family, is_named));

@@ -9,9 +9,10 @@
 // - What is released cools down for as long as its pool says, and only its last holder gets it back
 //   meanwhile, by itself or asked for.
 // - Addresses that are asked for are honoured or refused, all of them, never replaced. Without any,
-//   each family gets one, or none does: what it held a moment ago; else one it may share; else,
-//   pool by pool in the order of their names, the lowest that nobody held before, and when there is
-//   none the one that was free for longest.
+//   each family gets one, or none does: what it held a moment ago; else the first it prefers that
+//   it would get if it asked for it; else one it may share; else, pool by pool in the order of
+//   their names, the lowest that nobody held before, and when there is none the one that was free
+//   for longest.
 // - Load balancers of one owner with an equal sharing key share an address as long as no protocol
 //   and port is served twice on it.
 // - What the kernel holds for a load balancer that no store knows (an orphan) is nobody's to give,
@@ -62,6 +63,9 @@ using Orphans = std::map<ObjectName, Orphan>;
 // broadcast address of 192.0.2.0/24".
 using UnusableAddresses = std::map<IpAddress, std::string>;
 
+// Addresses that somebody would like to have, best first: a hint, no part of what is kept.
+using Preferred = std::vector<IpAddress>;
+
 // What decisions depend on besides the ledger itself.
 struct Circumstances {
   WallTime now;
@@ -73,6 +77,7 @@ struct Circumstances {
   // Whether it is this host that sends flows on to targets, so that none may be unusable.
   bool forwards = true;
   const InstanceSnapshot* machines = nullptr;  // nullptr: none is known.
+  const Preferred* preferred = nullptr;        // nullptr: none. Of the one that is decided about.
 };
 
 // The addresses of a load balancer after the change, and the address records that must be written

@@ -32,12 +32,14 @@ struct Step {
   int sharing_key = 0;
   int ports = 0;
   int seconds = 0;
+  int preferred = 0;  // Which of all addresses; behind the last one: none.
 
   friend std::ostream& operator<<(std::ostream& out, const Step& step) {
     constexpr std::array kNames = {"put",    "leave",   "finalize", "pass_time",
                                    "forget", "restart", "lose"};
-    return out << fmt::format("{}(who {}, wish {}, key {}, ports {}, {} s)", kNames[step.kind],
-                              step.who, step.wish, step.sharing_key, step.ports, step.seconds);
+    return out << fmt::format("{}(who {}, wish {}, key {}, ports {}, {} s, prefers {})",
+                              kNames[step.kind], step.who, step.wish, step.sharing_key, step.ports,
+                              step.seconds, step.preferred);
   }
 };
 
@@ -55,7 +57,7 @@ rc::Gen<Step> any_step() {
   };
   return rc::gen::construct<Step>(kind, below(8), below(14), below(4),
                                   rc::gen::map(below(7), [](int set) { return set + 1; }),
-                                  below(400));
+                                  below(400), below(32));
 }
 
 std::vector<IpAddress> addresses_of(const LedgerSnapshot& snapshot, const Orphans& orphans,
@@ -80,6 +82,7 @@ class Life {
     actor = name_of(step.who);
     const BalancerRecord* balancer = before.balancer(actor);
     bool is_leaving = balancer != nullptr && balancer->is_leaving();
+    ledger.preferred = preferred_of(step.preferred);
     if (step.kind == Step::put) put(wish_of(step.wish, step.sharing_key, step.ports, step.seconds));
     if (step.kind == Step::leave && balancer != nullptr) ledger.leave(actor);
     if (step.kind == Step::finalize && is_leaving) ledger.finalize(actor);
@@ -101,6 +104,13 @@ class Life {
   }
 
  private:
+  // One address and the one after it, which may be of another pool or family.
+  static Preferred preferred_of(int which) {
+    const auto first = static_cast<std::size_t>(which);
+    if (first >= all.size()) return {};
+    return {all[first], all[(first + 1) % all.size()]};
+  }
+
   void put(const api::LoadBalancerSpec& spec) {
     const std::string answer = ledger.put(actor, spec);
     const BalancerRecord* balancer = ledger.snapshot.balancer(actor);
@@ -130,6 +140,10 @@ class Life {
       had_some = true;
     }
     if (had_some) return;
+    if (const IpAddress* wanted = best_preferred(spec, family)) {
+      RC_ASSERT(picked == *wanted);
+      return;
+    }
     RC_ASSERT(could_have(picked, spec));
     RC_ASSERT(pool_of(picked) == (spec.pool.empty() ? "public" : spec.pool) || was_mine(picked));
     bool is_fresh = before.address(picked) == nullptr;
@@ -144,6 +158,19 @@ class Life {
     }
   }
 
+  // nullptr: nothing, or what was its own a moment ago comes first.
+  const IpAddress* best_preferred(const api::LoadBalancerSpec& spec, IpFamily family) const {
+    for (const IpAddress& address : all) {
+      const bool fits = spec.pool.empty() || pool_of(address) == spec.pool;
+      if (address.family == family && fits && was_mine(address)) return nullptr;
+    }
+    for (const IpAddress& address : ledger.preferred) {
+      const bool fits = spec.pool.empty() || pool_of(address) == spec.pool;
+      if (address.family == family && fits && could_ask_for(address, spec)) return &address;
+    }
+    return nullptr;
+  }
+
   void check_exhausted(const api::LoadBalancerSpec& spec) {
     bool one_family_has_none = false;
     for (IpFamily family : spec.families) {
@@ -156,6 +183,7 @@ class Life {
         bool fits = pool_of(address) == (spec.pool.empty() ? "public" : spec.pool);
         has_one = has_one || (address.family == family && fits && could_have(address, spec));
       }
+      has_one = has_one || best_preferred(spec, family) != nullptr;
       one_family_has_none = one_family_has_none || !has_one;
     }
     RC_ASSERT(one_family_has_none);
@@ -173,16 +201,19 @@ class Life {
 
   // By the rules, and without being asked for.
   bool could_have(const IpAddress& address, const api::LoadBalancerSpec& spec) const {
+    static const IpAddress kAnycast = ip("2001:db8::");
+    const bool is_held = !holders_of(before, address).empty();
+    const bool is_passed_over = address == kAnycast && !is_held && !was_mine(address);
+    return !is_passed_over && could_ask_for(address, spec);
+  }
+
+  bool could_ask_for(const IpAddress& address, const api::LoadBalancerSpec& spec) const {
     for (const auto& [orphan, found] : orphans_before) {
       if (orphan != actor && contains(found.addresses, address)) return false;
     }
     const AddressRecord* record = before.address(address);
-    static const IpAddress kAnycast = ip("2001:db8::");
-    const bool is_anycast = address == kAnycast;
-    if (record == nullptr) return !is_anycast;
-    if (record->holders.empty()) {
-      return was_mine(address) || (!record->is_cooling(ledger.now) && !is_anycast);
-    }
+    if (record == nullptr) return true;
+    if (record->holders.empty()) return was_mine(address) || !record->is_cooling(ledger.now);
     if (record->owner != actor.owner || spec.sharing_key.empty()) return false;
     if (record->sharing_key != spec.sharing_key) return false;
     return std::ranges::none_of(record->holders, [&](const std::string& holder) {

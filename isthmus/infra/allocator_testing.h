@@ -131,7 +131,8 @@ class TestLedger {
             .orphans = orphans,
             .pools_allowed = pools_allowed ? &*pools_allowed : nullptr,
             .unusable = &unusable,
-            .machines = &machines};
+            .machines = &machines,
+            .preferred = &preferred};
   }
 
   const AddressRecord& record(std::string_view address) const {
@@ -146,6 +147,7 @@ class TestLedger {
   Orphans orphans;
   UnusableAddresses unusable;
   InstanceSnapshot machines;
+  Preferred preferred;  // Of every put.
   std::optional<std::set<std::string, std::less<>>> pools_allowed;
   api::Problem last_problem;
 };

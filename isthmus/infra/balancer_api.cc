@@ -131,17 +131,19 @@ net::Response BalancerApi::planned(const BalancerPlan& plan, bool removal) const
 
 Task<net::Response> BalancerApi::put(const Exchange& exchange) {
   const Route& route = exchange.route;
-  auto request = read_write_request(exchange.target, exchange.request.headers);
+  auto request = read_balancer_put_request(exchange.target, exchange.request.headers);
   if (!request) co_return refused(exchange, std::move(request.error()));
+  const WriteRequest& write = request->write;
   auto said = read_load_balancer_body(exchange.request, {route.owner, route.name}, parts_.driver);
   if (!said) co_return refused(exchange, std::move(said.error()));
   // Held on to, because the configuration may be loaded anew meanwhile.
   const auto pools = parts_.access.pools_of(route.owner);
-  Result<BalancerPlan> plan = co_await parts_.ledger.put(std::move(*said), request->preconditions,
-                                                         pools.get(), request->dry_run);
+  Result<BalancerPlan> plan =
+      co_await parts_.ledger.put(std::move(*said), write.preconditions, pools.get(), write.dry_run,
+                                 std::move(request->preferred));
   if (!plan) co_return failed(exchange, plan.error(), parts_.log);
   if (plan->problem) co_return refused(exchange, std::move(*plan->problem));
-  if (request->dry_run) co_return planned(*plan, false);
+  if (write.dry_run) co_return planned(*plan, false);
   co_return carried_out(exchange, plan->created ? 201 : 200, *plan);
 }
 

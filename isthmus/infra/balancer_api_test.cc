@@ -94,6 +94,24 @@ TEST_F(balancer_api, a_deletion_is_requested_first_and_not_found_when_it_is_done
   EXPECT_EQ(suffix(ask("DELETE", path("web"))), problem::load_balancer_not_found);
 }
 
+TEST_F(balancer_api, an_address_is_preferred_and_no_part_of_what_is_said) {
+  auto put = [this](std::string_view name, std::string_view query, int port = 80) {
+    return ask("PUT", path(name) + std::string(query), body(port), {}, "owner-token");
+  };
+  json::value plan = parse_json(put("web", "?dryRun=true&preferAddresses=192.0.2.5").body).value();
+  EXPECT_EQ(plan.at("addresses").at(0), "192.0.2.5");
+  api::LoadBalancer created = balancer_in(put("web", "?preferAddresses=192.0.2.9,192.0.2.5"));
+  EXPECT_EQ(created.status.addresses, std::vector{ip("192.0.2.5")});
+  EXPECT_TRUE(created.spec.addresses.empty());
+  EXPECT_EQ(balancer_in(put("web", "?preferAddresses=192.0.2.6")), created);
+  api::LoadBalancer changed = balancer_in(put("web", "?preferAddresses=192.0.2.6", 81));
+  EXPECT_EQ(changed.status.addresses, created.status.addresses);
+  EXPECT_EQ(changed.metadata.generation, 2u);
+  EXPECT_EQ(balancer_in(put("b", "?preferAddresses=192.0.2.5")).status.addresses,
+            std::vector{ip("192.0.2.0")});
+  EXPECT_EQ(suffix(put("c", "?preferAddresses=x")), problem::invalid_request);
+}
+
 TEST_F(balancer_api, a_dry_run_says_what_would_be_and_stores_nothing) {
   net::Response dry = ask("PUT", path("web") + "?dryRun=true", body());
   EXPECT_EQ(dry.status, 200);

@@ -211,7 +211,7 @@ net::Response HttpApi::server_info(const Caller& caller) const {
   if (object_api_) {
     for (std::string_view offered :
          {api::capability::load_balancers, api::capability::load_balancer_watch,
-          api::capability::target_sets}) {
+          api::capability::target_sets, api::capability::prefer_addresses}) {
       info.capabilities.emplace_back(offered);
     }
   }

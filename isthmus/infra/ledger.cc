@@ -166,14 +166,16 @@ Task<Result<Plan>> Ledger::decide(std::function<Plan(const LedgerSnapshot&)> pla
 }
 
 Task<Result<BalancerPlan>> Ledger::put(api::LoadBalancer said, Preconditions preconditions,
-                                       const Pools* pools_allowed, bool dry_run) {
+                                       const Pools* pools_allowed, bool dry_run,
+                                       Preferred preferred) {
   CO_TRY(check_kernel_was_seen());
   const ObjectName name{said.metadata.owner, said.metadata.name};
   std::function<BalancerPlan(const LedgerSnapshot&)> planner =
       [this, said = std::move(said), preconditions, pools_allowed, name,
-       uid = random_.uuid()](const LedgerSnapshot& snapshot) {
-        return plan_put(snapshot, said, preconditions, circumstances(pools_allowed), uid,
-                        kernel_generation(name));
+       preferred = std::move(preferred), uid = random_.uuid()](const LedgerSnapshot& snapshot) {
+        Circumstances now = circumstances(pools_allowed);
+        now.preferred = &preferred;
+        return plan_put(snapshot, said, preconditions, now, uid, kernel_generation(name));
       };
   Result<BalancerPlan> plan = co_await decide(std::move(planner), dry_run);
   if (plan && !plan->problem && plan->write && !dry_run) {

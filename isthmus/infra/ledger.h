@@ -58,12 +58,14 @@ class Ledger {
 
   // The plan that was carried out, or whose problem says why not; after a write its records carry
   // the new revision. With `dry_run` the plan is only made, and says what it would change.
-  // `pools_allowed` are those of the owner, nullptr for all, and outlive the call.
+  // `pools_allowed` are those of the owner, nullptr for all, and outlive the call; `preferred` is a
+  // hint (allocator.h).
   //
   // Beyond the problems of the plans (balancer_plan.h, target_set_plan.h): invalid-spec for what is
   // too large for the store. Of load balancers also busy, until found_in_kernel() was called.
   Task<Result<BalancerPlan>> put(api::LoadBalancer said, Preconditions preconditions,
-                                 const Pools* pools_allowed, bool dry_run);
+                                 const Pools* pools_allowed, bool dry_run,
+                                 Preferred preferred = {});
   Task<Result<BalancerPlan>> remove(ObjectName name, Preconditions preconditions, bool dry_run);
   Task<Result<TargetSetPlan>> put(api::TargetSet said, Preconditions preconditions, bool dry_run);
   Task<Result<TargetSetPlan>> remove_target_set(ObjectName name, Preconditions preconditions,

@@ -196,9 +196,11 @@ std::expected<Preconditions, api::Problem> read_preconditions(const net::Headers
   return preconditions;
 }
 
-std::expected<WriteRequest, api::Problem> read_write_request(const net::Target& target,
-                                                             const net::Headers& headers) {
-  Errors errors = wrong_names(target, {"dryRun"});
+namespace {
+
+// `errors` are those of the query so far.
+std::expected<WriteRequest, api::Problem> read_write(const net::Target& target,
+                                                     const net::Headers& headers, Errors errors) {
   auto text = target.parameter("dryRun");
   if (text && *text != "true" && *text != "false") {
     errors.push_back({"dryRun", "expected true or false"});
@@ -213,6 +215,45 @@ std::expected<WriteRequest, api::Problem> read_write_request(const net::Target& 
   }
   if (!errors.empty()) return wrong_query(std::move(errors));
   return WriteRequest{*preconditions, text == "true"};
+}
+
+std::vector<IpAddress> read_preferred(const net::Target& target, Errors& errors) {
+  std::vector<IpAddress> preferred;
+  auto text = target.parameter("preferAddresses");
+  if (!text) return preferred;
+  const std::vector<std::string_view> parts = split(*text, ',');
+  if (parts.size() > api::kBalancerAddressesMax) {
+    errors.push_back({"preferAddresses", fmt::format("expected at most {} addresses, found {}",
+                                                     api::kBalancerAddressesMax, parts.size())});
+    return preferred;
+  }
+  for (std::string_view part : parts) {
+    auto address = parse_ip(part);
+    if (address) {
+      preferred.push_back(*address);
+      continue;
+    }
+    errors.push_back({"preferAddresses", fmt::format("expected IP addresses with commas between "
+                                                     "them, found {}",
+                                                     quoted(shortened(part, 80)))});
+  }
+  return preferred;
+}
+
+}  // namespace
+
+std::expected<WriteRequest, api::Problem> read_write_request(const net::Target& target,
+                                                             const net::Headers& headers) {
+  return read_write(target, headers, wrong_names(target, {"dryRun"}));
+}
+
+std::expected<BalancerPutRequest, api::Problem> read_balancer_put_request(
+    const net::Target& target, const net::Headers& headers) {
+  Errors errors = wrong_names(target, {"dryRun", "preferAddresses"});
+  std::vector<IpAddress> preferred = read_preferred(target, errors);
+  auto write = read_write(target, headers, std::move(errors));
+  if (!write) return std::unexpected(std::move(write).error());
+  return BalancerPutRequest{*write, std::move(preferred)};
 }
 
 std::expected<std::optional<WaitRequest>, api::Problem> read_wait_request(

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "isthmus/base/clock.h"
+#include "isthmus/base/ip.h"
 #include "isthmus/infra/api/problem.h"
 #include "isthmus/infra/instance_plan.h"
 #include "isthmus/infra/label_selector.h"
@@ -73,6 +74,14 @@ struct WriteRequest {
 };
 std::expected<WriteRequest, api::Problem> read_write_request(const net::Target& target,
                                                              const net::Headers& headers);
+
+// Likewise of the PUT of a load balancer, which may say which addresses it would like to have.
+struct BalancerPutRequest {
+  WriteRequest write;
+  std::vector<IpAddress> preferred;
+};
+std::expected<BalancerPutRequest, api::Problem> read_balancer_put_request(
+    const net::Target& target, const net::Headers& headers);
 
 // waitFor, generation and timeout, which go together.
 struct WaitRequest {

@@ -94,6 +94,33 @@ TEST(write_request, may_be_a_dry_run) {
   EXPECT_EQ(wrong_of(wrong.error()), (std::vector<std::string>{"x", "dryRun", "If-Match"}));
 }
 
+TEST(write_request, only_a_load_balancers_put_prefers_addresses) {
+  auto of = [](std::string_view query) {
+    return read_balancer_put_request(target("/v1?" + std::string(query)), {});
+  };
+  EXPECT_TRUE(of("")->preferred.empty());
+  BalancerPutRequest both = of("preferAddresses=192.0.2.7,2001:DB8::1&dryRun=true").value();
+  EXPECT_EQ(both.preferred, (std::vector{*parse_ip("192.0.2.7"), *parse_ip("2001:db8::1")}));
+  EXPECT_TRUE(both.write.dry_run);
+  EXPECT_EQ(of("preferAddresses=192.0.2.1%2c192.0.2.2")->preferred.size(), 2u);
+  EXPECT_FALSE(read_write_request(target("/v1?preferAddresses=192.0.2.7"), {}));
+}
+
+TEST(write_request, every_address_that_is_none_is_named) {
+  auto of = [](std::string_view list) {
+    auto request =
+        read_balancer_put_request(target("/v1?preferAddresses=" + std::string(list)), {});
+    return request ? std::vector<std::string>{} : wrong_of(request.error());
+  };
+  const std::vector<std::string> once{"preferAddresses"};
+  EXPECT_EQ(of(""), once);
+  EXPECT_EQ(of("192.0.2.1,"), once);
+  EXPECT_EQ(of("192.0.2.1,web,192.0.2.0/24"), (std::vector{once[0], once[0]}));
+  EXPECT_EQ(of("1.1.1.1,1.1.1.2,1.1.1.3,1.1.1.4,1.1.1.5,1.1.1.6,1.1.1.7,1.1.1.8"),
+            std::vector<std::string>{});
+  EXPECT_EQ(of("1.1.1.1,1.1.1.2,1.1.1.3,1.1.1.4,1.1.1.5,1.1.1.6,1.1.1.7,1.1.1.8,1.1.1.9"), once);
+}
+
 TEST(write_request, a_wrong_header_is_not_called_a_query) {
   auto header = read_write_request(target("/v1?dryRun=true"), {{"If-Match", "1"}});
   EXPECT_EQ(header.error().detail, "If-Match is wrong");

@@ -25,6 +25,27 @@ def test_created_changed_deleted(net, backend):
     assert "error" in net.ask(address, 81, timeout=0.4)[0]
 
 
+def test_a_preferred_address_is_given_where_it_is_free_and_stays(net, backend):
+    backend.put("other", inline(net, addresses=[net.vip(5)]))
+    wish = {"preferAddresses": f"10.1.2.3,{net.vip(5)},{net.vip(7)}"}
+    plan = backend.put("web", inline(net), query=wish | {"dryRun": "true"}, status=200)
+    assert plan["addresses"] == [net.vip(7)]
+
+    created = backend.put("web", inline(net), query=wish, status=201)
+    assert created["status"]["addresses"] == [net.vip(7)]
+    backend.ready("web")
+    names(net.ask(net.vip(7), 80))
+
+    again = backend.put("web", inline(net), query={"preferAddresses": net.vip(6)}, status=200)
+    assert again["metadata"]["generation"] == 1 and again["spec"] == created["spec"]
+    assert again["status"]["addresses"] == [net.vip(7)]
+    refused = backend.client.request(
+        "PUT", backend.path("loadbalancers", "new"), query={"preferAddresses": "10.1.2.3,web"},
+        body={"metadata": {}, "spec": inline(net)})
+    assert [e["pointer"] for e in problem(refused, 400, "invalid-request")["errors"]] == [
+        "preferAddresses"]
+
+
 def test_an_equal_spec_changes_nothing(net, backend):
     backend.serve("web", inline(net))
     before = backend.get("web")
