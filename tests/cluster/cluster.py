@@ -37,7 +37,8 @@ class Cluster:
         self.directory = directory
         self.state = os.path.join(directory, "state")
         self.kubeconfig = self.state + "/kubeconfig"
-        self._script("up", programs.cluster(), self.state, str(len(NODES)), cloud)
+        self._script("up", programs.cluster(), self.state, str(len(NODES)), cloud,
+                     str(os.getpid()))
         self.router, self.client, self.cp = map(self._namespace, ("router", "client", "cp"))
         self.nodes = {name: self._namespace(name) for name in NODES}
 
@@ -62,12 +63,12 @@ class Cluster:
     def node(self, name):
         return self.get("node", name)
 
-    def events(self, kind, name, reason=None):
-        """Messages of the Events about an object, with their reasons: [(reason, message)]."""
-        return [(event["reason"], event.get("message", ""))
-                for event in self.items("events", "--field-selector",
-                                        f"involvedObject.kind={kind},involvedObject.name={name}")
-                if reason in (None, event["reason"])]
+    def events(self, kind, name, reason):
+        """The Events of this reason about an object as it is now, not about a former one of its
+        name."""
+        return self.items("events", "--field-selector", ",".join([
+            f"involvedObject.kind={kind}", f"involvedObject.name={name}", f"reason={reason}",
+            f"involvedObject.uid={self.get(kind.lower(), name)['metadata']['uid']}"]))
 
     def process(self, name, *argv):
         """A program in the control plane's network."""

@@ -2,14 +2,16 @@
 # A real Kubernetes cluster on one machine: kube-apiserver with etcd, controller manager, scheduler,
 # and per node a kubelet, containerd, runc and kube-proxy. Root only, for cgroups and namespaces.
 #
-#   cluster.sh up BIN STATE [NODES [CLOUD]]  starts it; returns when every node has registered
+#   cluster.sh up BIN STATE [NODES [CLOUD [OWNER]]]
+#                                            starts it; returns when every node has registered
 #   cluster.sh down STATE                    ends it; leaves STATE's files only, logs among them
 #   cluster.sh kubectl STATE ARGS...         kubectl as admin
 #   cluster.sh enter STATE NAME COMMAND...   runs a command in the network of a host: cp, where it
 #                                            reaches the API server by STATE/kubeconfig, node1, …
 #
 # BIN is what tests/cluster/build prints. No cloud controller manager is part of it: nodes keep the
-# uninitialized taint until one runs; with CLOUD none (default: external) kubelets set none.
+# uninitialized taint until one runs; with CLOUD none (default: external) kubelets set none. With
+# OWNER, a pid, the cluster ends when that process does, if nobody has ended it before.
 #
 #     client 10.77.0.10 ---- 10.77.0.2  router  192.168.50.1 ---- 192.168.50.10 cp
 #       .20 to .29 too                                       \--- 192.168.50.11 node1, and so on
@@ -33,14 +35,15 @@ main() {
     kubectl) state=$(cd "$2" && pwd) && shift 2 && kubectl_outside "$@" ;;
     enter) state=$(cd "$2" && pwd) && shift 2 && enter "$@" ;;
     inside) shift && inside "$@" ;;
-    *) sed -n '4,8s/^# *//p' "$0" && exit 2 ;;
+    follow) state=$2 && tail --pid="$3" -f /dev/null && down ;;
+    *) sed -n '5,10s/^# *//p' "$0" && exit 2 ;;
   esac
 }
 
 # --- From the outside ---------------------------------------------------------------------------
 
 up() {
-  local bin nodes=${3:-2} cloud=${4:-external}
+  local bin nodes=${3:-2} cloud=${4:-external} owner=${5:-}
   bin=$(cd "$1" && pwd)
   state=$(mkdir -p "$2" && cd "$2" && pwd)
   case "$bin $state" in
@@ -55,6 +58,7 @@ up() {
   unshare --pid --fork --kill-child --mount --mount-proc --propagation private \
     "$here" inside "$bin" "$state" "$nodes" "$cloud" > "$state/inside.log" 2>&1 < /dev/null &
   echo $! > "$state/pid"
+  [ -z "$owner" ] || "$here" follow "$state" "$owner" > /dev/null 2>&1 < /dev/null &
   # The namespaces are only usable once their first process runs in them.
   until_true 120 is_up_or_over
   [ -e "$state/ready" ]
