@@ -40,10 +40,9 @@ std::string uuid_key(std::string_view uuid) {
 std::string name_key(std::string_view name) { return lower(name); }
 
 std::string ip_key(std::string_view address) {
-  const std::optional<IpAddress> parsed = parse_ip(address);
+  const std::optional<IpAddress> parsed = read_ip(address);
   if (!parsed) return std::string(address);
-  const std::size_t length = parsed->family == Family::v4 ? 4 : parsed->bytes.size();
-  return std::string(parsed->bytes.begin(), parsed->bytes.begin() + length);
+  return std::string(parsed->bytes.begin(), parsed->bytes.begin() + parsed->size());
 }
 
 bool matches(const Instance& machine, const InstanceQuery& query) {

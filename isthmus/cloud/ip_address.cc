@@ -1,6 +1,8 @@
 #include "isthmus/cloud/ip_address.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -8,7 +10,7 @@
 
 namespace isthmus::cloud {
 
-std::optional<IpAddress> parse_ip(std::string_view text) {
+std::optional<IpAddress> read_ip(std::string_view text) {
   const std::string terminated(text);
   if (terminated.size() != std::char_traits<char>::length(terminated.c_str())) return std::nullopt;
 
@@ -22,8 +24,10 @@ std::optional<IpAddress> parse_ip(std::string_view text) {
     std::ranges::fill(std::span(address.bytes).last<12>(), std::uint8_t{0});
     return address;
   }
-  address.family = Family::v6;
+  address.family = IpFamily::v6;
   return address;
 }
+
+bool is_unspecified(const IpAddress& address) { return address.bytes == decltype(address.bytes){}; }
 
 }  // namespace isthmus::cloud

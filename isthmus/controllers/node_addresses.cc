@@ -19,12 +19,12 @@ std::unexpected<Error> unreadable(std::string_view annotation, std::string_view 
                                             kProvidedNodeIpAnnotation, annotation, why));
 }
 
-Result<std::vector<cloud::IpAddress>> parse_provided(std::string_view annotation) {
+Result<std::vector<IpAddress>> parse_provided(std::string_view annotation) {
   const std::vector<std::string_view> parts = split(annotation, ',');
   if (parts.size() > 2) return unreadable(annotation, "at most two addresses are allowed");
-  std::vector<cloud::IpAddress> provided;
+  std::vector<IpAddress> provided;
   for (const std::string_view part : parts) {
-    const std::optional<cloud::IpAddress> address = cloud::parse_ip(part);
+    const std::optional<IpAddress> address = cloud::read_ip(part);
     if (!address) return unreadable(annotation, "not an IP address, or two with a comma");
     provided.push_back(*address);
   }
@@ -32,7 +32,7 @@ Result<std::vector<cloud::IpAddress>> parse_provided(std::string_view annotation
     if (provided[0].family == provided[1].family) {
       return unreadable(annotation, "two addresses must be of different families");
     }
-    if (provided[0].unspecified() || provided[1].unspecified()) {
+    if (cloud::is_unspecified(provided[0]) || cloud::is_unspecified(provided[1])) {
       return unreadable(annotation, "an unspecified address cannot be one of two");
     }
   }
@@ -42,12 +42,12 @@ Result<std::vector<cloud::IpAddress>> parse_provided(std::string_view annotation
 // An address type that a provided address has taken for itself.
 struct Enforced {
   std::string type;
-  cloud::Family family;
+  IpFamily family;
 };
 
 bool is_enforced(const kube::NodeAddress& candidate, const std::vector<Enforced>& enforced,
                  NodeIpFilter filter) {
-  const std::optional<cloud::IpAddress> address = cloud::parse_ip(candidate.address);
+  const std::optional<IpAddress> address = cloud::read_ip(candidate.address);
   return std::ranges::any_of(enforced, [&](const Enforced& one) {
     if (one.type != candidate.type) return false;
     return filter == NodeIpFilter::whole_type || !address || address->family == one.family;
@@ -57,13 +57,13 @@ bool is_enforced(const kube::NodeAddress& candidate, const std::vector<Enforced>
 Result<std::vector<kube::NodeAddress>> prefer_provided(
     const std::vector<kube::NodeAddress>& addresses, std::string_view annotation,
     const cloud::Instance& machine, NodeIpFilter filter) {
-  const std::vector<cloud::IpAddress> provided = TRY(parse_provided(annotation));
+  const std::vector<IpAddress> provided = TRY(parse_provided(annotation));
   std::vector<kube::NodeAddress> chosen;
   std::vector<Enforced> enforced;
-  for (const cloud::IpAddress& wanted : provided) {
+  for (const IpAddress& wanted : provided) {
     bool found = false;
     for (const kube::NodeAddress& candidate : addresses) {
-      if (cloud::parse_ip(candidate.address) != wanted) continue;
+      if (cloud::read_ip(candidate.address) != wanted) continue;
       found = true;
       chosen.push_back(candidate);
       enforced.push_back({candidate.type, wanted.family});

@@ -31,7 +31,7 @@ std::vector<std::string> internal_ips(const kube::Node& node) {
   }
   const auto provided = node.meta.annotations.find(kProvidedNodeIpAnnotation).value_or("");
   for (const std::string_view part : split(provided, ',')) {
-    if (cloud::parse_ip(part) && !contains(addresses, part)) addresses.emplace_back(part);
+    if (cloud::read_ip(part) && !contains(addresses, part)) addresses.emplace_back(part);
   }
   return addresses;
 }
