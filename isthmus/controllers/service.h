@@ -7,11 +7,9 @@
 // 2. What is made carries the cluster's and the Service's uid. What does not is never touched, nor
 //    is a Service that somebody else serves.
 // 3. A Service follows its spec, the eligible Nodes and what the cloud says: an address is
-// published
-//    once it answers, and what somebody changed in the cloud is put right.
+//    published once it answers, and what somebody changed in the cloud is put right.
 // 4. Whatever is uncertain leaves the load balancer as it is, and a Warning event says why, once
-// per
-//    change of the story. A Service can always tell why it is pending.
+//    per change of the story. A Service can always tell why it is pending.
 //
 // One road leads here: keys in one queue. A change of a Service comes at once; a change of the
 // Nodes, debounced, as one key for the shared target set (kNodesKey) or as a resync of every
@@ -41,6 +39,9 @@
 #include "isthmus/kube/store.h"
 
 namespace isthmus::controllers {
+
+// The key of the Nodes as targets. A name without a namespace is no Service's.
+inline const kube::ObjectKey kNodesKey{.name = "nodes"};
 
 struct ServiceControllerOptions {
   ServicePlanOptions plan;

@@ -1,0 +1,161 @@
+#include "isthmus/controllers/node_targets.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "isthmus/controllers/service_plan.h"
+
+namespace isthmus::controllers {
+namespace {
+
+constexpr int kOneSet = 0;  // The key of all calls: there is one set.
+
+const std::vector<double>& latency_buckets() {
+  static const std::vector<double> buckets = exponential_buckets(0.015625, 2, 16);  // To 512 s.
+  return buckets;
+}
+
+bool differ(const EligibleNodes& before, const EligibleNodes& after) {
+  return before.hash != after.hash || before.kubelet_port != after.kubelet_port;
+}
+
+}  // namespace
+
+// While it exists nobody ensures what is being taken away.
+class NodeTargets::Releasing {
+ public:
+  explicit Releasing(NodeTargets& owner) : owner_(owner) {
+    owner_.is_releasing_ = true;
+    owner_.released_.clear();
+    owner_.in_cloud_.clear();
+  }
+  ~Releasing() {
+    owner_.is_releasing_ = false;
+    owner_.released_.set();
+  }
+  Releasing(const Releasing&) = delete;
+  Releasing& operator=(const Releasing&) = delete;
+
+ private:
+  NodeTargets& owner_;
+};
+
+NodeTargets::NodeTargets(NodeTargetsOptions options, kube::Store<kube::Node>& nodes,
+                         cloud::TargetSets* sets, Loop& loop, Metrics& metrics, Logger& log)
+    : options_(options),
+      store_(nodes),
+      sets_(sets),
+      loop_(loop),
+      log_(log),
+      shares_(options.shares && sets != nullptr),
+      errors_(metrics.counter("service_controller_nodesync_error_total",
+                              "Number of failed attempts to tell the cloud about changed Nodes.")),
+      sync_latency_(metrics.histogram(
+          "service_controller_nodesync_latency_seconds",
+          "From a change of the Nodes to the moment at which the cloud has it in the shared set.",
+          latency_buckets())),
+      call_latency_(metrics.histogram("service_controller_update_loadbalancer_host_latency_seconds",
+                                      "How long the cloud took to accept changed Nodes.",
+                                      latency_buckets())),
+      calls_(loop, [this](int) { return ensure(); }) {
+  store_.subscribe([this](const kube::Difference<kube::Node>& difference) {
+    if (!target_change_matters(difference)) return;
+    if (!changed_at_) changed_at_ = loop_.now();
+    dirty_.set();
+  });
+}
+
+NodeTargets::~NodeTargets() = default;
+
+void NodeTargets::belong_to(const cloud::ClusterUid& cluster) {
+  cluster_ = cluster.text();
+  name_ = cloud::cluster_name(kTargetSetKind, cluster);
+}
+
+Task<Result<>> NodeTargets::run(Listener listener) {
+  CO_TRY(co_await store_.synced().wait());
+  dirty_.clear();
+  take_in(listener);
+  for (;;) {
+    CO_TRY(co_await dirty_.wait());
+    const Moment latest = later(loop_.now(), options_.debounce_max);
+    while (dirty_.is_set() && loop_.now() < latest) {
+      dirty_.clear();
+      CO_TRY(co_await sleep_until(std::min(later(loop_.now(), options_.debounce), latest)));
+    }
+    dirty_.clear();
+    take_in(listener);
+  }
+}
+
+void NodeTargets::take_in(const Listener& listener) {
+  const Snapshot before =
+      std::exchange(nodes_, std::make_shared<const EligibleNodes>(eligible_nodes(store_.all())));
+  known_.set();
+  const bool is_first = before == nullptr;
+  if (!is_first && !differ(*before, *nodes_)) {
+    if (nodes_->hash == in_cloud_) changed_at_.reset();
+    return;
+  }
+  log_.info("the Nodes that load balancers send to", {{"eligible", nodes_->targets.size()},
+                                                      {"ready", nodes_->ready},
+                                                      {"left out", nodes_->left_out.size()}});
+  listener(is_first ? EligibleNodes() : *before, *nodes_);
+}
+
+Task<Result<>> NodeTargets::need() {
+  while (is_releasing_) CO_TRY(co_await released_.wait());
+  if (!shares_ || !in_cloud_.empty()) co_return {};
+  CO_TRY(co_await calls_.ask(kOneSet, Moment::min()));
+  co_return {};
+}
+
+// One call at a time, so that of two the older one cannot land last; the one that is under way may
+// tell of earlier Nodes.
+Task<Result<>> NodeTargets::refresh(bool anyway) {
+  while (is_releasing_) CO_TRY(co_await released_.wait());
+  if (anyway) in_cloud_.clear();
+  while (shares_ && in_cloud_ != nodes_->hash) {
+    CO_TRY(co_await calls_.ask(kOneSet, Moment::min()));
+  }
+  co_return {};
+}
+
+Task<Result<>> NodeTargets::release() {
+  if (!shares_) co_return {};
+  if (is_releasing_ || calls_.in_flight() > 0) co_return fail(Outcome::busy, "is being ensured");
+  const Releasing releasing(*this);
+  CO_TRY(co_await sets_->release(name_));
+  co_return {};
+}
+
+// Answers the hash of what the set has now.
+Task<Result<std::string>> NodeTargets::ensure() {
+  const Snapshot sent = nodes_;
+  const Moment begun = loop_.now();
+  Result<> answer = co_await sets_->ensure(spec());
+  if (answer.outcome() == Outcome::unsupported) {
+    log_.info("the cloud has no target sets: load balancers name their targets", {});
+    shares_ = false;
+    co_return sent->hash;
+  }
+  if (!answer) {
+    errors_.add();
+    co_return std::unexpected(std::move(answer.error()));
+  }
+  in_cloud_ = sent->hash;
+  call_latency_.observe(loop_.now() - begun);
+  if (changed_at_ && nodes_->hash == in_cloud_) {
+    sync_latency_.observe(loop_.now() - *changed_at_);
+    changed_at_.reset();
+  }
+  co_return in_cloud_;
+}
+
+cloud::TargetSetSpec NodeTargets::spec() const {
+  return {.name = name_,
+          .labels = {{std::string(cloud::kClusterLabel), cluster_}},
+          .targets = nodes_->targets};
+}
+
+}  // namespace isthmus::controllers

@@ -1,0 +1,237 @@
+#include "isthmus/controllers/service_book.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace isthmus::controllers {
+namespace {
+
+__extension__ using Uint128 = unsigned __int128;
+
+// FNV-1a of 128 bits.
+class Hash {
+ public:
+  void add(std::string_view part) {
+    for (const char c : part) add_byte(static_cast<std::uint8_t>(c));
+    add_byte(0);
+  }
+  void add(const IpAddress& address) {
+    add_byte(static_cast<std::uint8_t>(address.size()));
+    for (std::size_t i = 0; i < address.size(); ++i) add_byte(address.bytes[i]);
+  }
+  std::string text() const {
+    return fmt::format("{:016x}{:016x}", static_cast<std::uint64_t>(state_ >> 64),
+                       static_cast<std::uint64_t>(state_));
+  }
+
+ private:
+  void add_byte(std::uint8_t byte) { state_ = (state_ ^ byte) * kPrime; }
+
+  static constexpr Uint128 kPrime = (Uint128{1} << 88) + 0x13b;
+  Uint128 state_ = (Uint128{0x6c62272e07bb0142} << 64) + 0x62b821756295c58d;
+};
+
+std::string hash_of(const std::vector<cloud::Target>& targets) {
+  if (targets.empty()) return {};
+  Hash hash;
+  for (const cloud::Target& target : targets) {
+    hash.add(target.name);
+    for (const IpAddress& address : target.addresses) hash.add(address);
+    hash.add(target.instance ? to_string(*target.instance) : "");
+  }
+  return hash.text();
+}
+
+constexpr char kTargetsMark = '\n';  // Stands in no text before it: those are escaped.
+
+// A text of others, so that no content can look like the end of it.
+void add_text(std::string& print, std::string_view text) {
+  fmt::format_to(std::back_inserter(print), "{}:", text.size());
+  for (const char c : text) print += c == kTargetsMark ? ' ' : c;
+  print += ';';
+}
+
+void add_check(std::string& print, const cloud::LoadBalancerSpec::HealthCheck& check) {
+  fmt::format_to(std::back_inserter(print), "check {} {} {} {} {} {} ",
+                 static_cast<int>(check.protocol), check.port, check.interval.count(),
+                 check.timeout.count(), check.rise, check.fall);
+  add_text(print, check.http_path);
+}
+
+// Whether people or the next run would do something else than with the state before.
+bool is_news(const cloud::LoadBalancerState& before, const cloud::LoadBalancerState& after) {
+  using Health = cloud::LoadBalancerState::Health;
+  const bool nobody_before = before.health == Health::none;
+  const bool nobody_after = after.health == Health::none;
+  return before.addresses != after.addresses || (after.settled && !before.settled) ||
+         before.is_leaving != after.is_leaving || before.must_be_passed != after.must_be_passed ||
+         before.generation != after.generation || before.repairs != after.repairs ||
+         before.problems != after.problems || before.facts != after.facts ||
+         nobody_before != nobody_after;
+}
+
+bool is_older(const cloud::LoadBalancerState& state, const cloud::LoadBalancerState& than) {
+  return state.revision != 0 && than.revision != 0 && state.revision < than.revision;
+}
+
+}  // namespace
+
+std::string fingerprint(const cloud::LoadBalancerSpec& spec) {
+  std::string print;
+  print.reserve(256);
+  add_text(print, spec.name);
+  for (const auto& [key, value] : spec.labels) {
+    add_text(print, key);
+    add_text(print, value);
+  }
+  add_text(print, spec.pool);
+  for (const IpAddress& address : spec.requested_addresses) add_text(print, to_string(address));
+  for (const IpFamily family : spec.families) print += family == IpFamily::v4 ? " v4" : " v6";
+  for (const auto& listener : spec.listeners) {
+    fmt::format_to(std::back_inserter(print), " {} {}>{} ", static_cast<int>(listener.protocol),
+                   listener.port, listener.target_port);
+    add_text(print, listener.name);
+  }
+  if (spec.health_check) add_check(print, *spec.health_check);
+  for (const IpPrefix& range : spec.source_ranges) {
+    print += ' ';
+    print += to_string(range);
+  }
+  fmt::format_to(std::back_inserter(print), " {} {} ", static_cast<int>(spec.affinity),
+                 spec.source_address ? static_cast<int>(*spec.source_address) : -1);
+  add_text(print, spec.target_set);
+  print += kTargetsMark;
+  print += hash_of(spec.targets);
+  return print;
+}
+
+std::string_view wish_of(std::string_view fingerprint) {
+  return fingerprint.substr(0, fingerprint.find(kTargetsMark));
+}
+
+ServiceRecord* ServiceBook::find(std::string_view name) {
+  const auto found = records_.find(name);
+  return found == records_.end() ? nullptr : &found->second;
+}
+
+ServiceRecord& ServiceBook::at(const std::string& name, const kube::ObjectKey& key,
+                               const std::string& uid) {
+  if (ServiceRecord* known = find(name)) return *known;
+  ServiceRecord& record =
+      records_.emplace(name, ServiceRecord{.name = name, .key = key, .uid = uid}).first->second;
+  names_[key].insert(name);
+  if (const auto stranger = strangers_.find(name); stranger != strangers_.end()) {
+    record.adopted = true;
+    record.existed = true;
+    record.repairs_told = stranger->second.repairs;
+    record.generation = stranger->second.generation;
+    record.state = std::move(stranger->second);
+    strangers_.erase(stranger);
+  }
+  return record;
+}
+
+void ServiceBook::forget(std::string_view name) {
+  if (const auto stranger = strangers_.find(name); stranger != strangers_.end()) {
+    strangers_.erase(stranger);
+  }
+  const auto found = records_.find(name);
+  if (found == records_.end()) return;
+  const auto names = names_.find(found->second.key);
+  names->second.erase(found->first);
+  if (names->second.empty()) names_.erase(names);
+  records_.erase(found);
+}
+
+std::vector<std::string> ServiceBook::of(const kube::ObjectKey& key) const {
+  const auto found = names_.find(key);
+  if (found == names_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+void ServiceBook::ensured(ServiceRecord& record, std::string fingerprint,
+                          cloud::LoadBalancerState state, Moment now) {
+  record.fingerprint = std::move(fingerprint);
+  record.ensured_at = now;
+  record.asked_at = now;
+  record.generation = state.generation;
+  record.existed = true;
+  record.releasing = false;
+  record.deleting_told = false;
+  if (!record.state || !is_older(state, *record.state)) record.state = std::move(state);
+}
+
+bool ServiceBook::heard(const cloud::LoadBalancerState& state) {
+  if (ServiceRecord* record = find(state.name)) {
+    if (record->state && is_older(state, *record->state)) return false;
+    return take_in(*record, state);
+  }
+  strangers_.insert_or_assign(state.name, state);
+  return false;
+}
+
+bool ServiceBook::take_in(ServiceRecord& record, const cloud::LoadBalancerState& state) {
+  const bool news = !record.state || is_news(*record.state, state);
+  record.existed = true;
+  record.state = state;
+  return news;
+}
+
+bool ServiceBook::heard_gone(std::string_view name) {
+  if (const auto stranger = strangers_.find(name); stranger != strangers_.end()) {
+    strangers_.erase(stranger);
+  }
+  ServiceRecord* record = find(name);
+  return record != nullptr && is_gone(*record);
+}
+
+bool ServiceBook::is_gone(ServiceRecord& record) {
+  const bool was_there = record.state.has_value() || !record.fingerprint.empty();
+  if (was_there && !record.releasing) record.vanished = true;
+  record.state.reset();
+  record.fingerprint.clear();
+  return was_there || record.releasing;
+}
+
+// A list may have been read before our last ensure and arrive after its answer, and a cloud that
+// was restored from a backup counts from an earlier number. Neither is told from the other here, so
+// what contradicts is ensured again, which writes nothing where all is right.
+std::vector<std::string> ServiceBook::heard_everything(
+    const std::vector<cloud::LoadBalancerState>& states, Moment now, Duration fresh) {
+  std::vector<std::string> concerned;
+  std::set<std::string_view> there;
+  strangers_.clear();
+  for (const cloud::LoadBalancerState& state : states) {
+    there.insert(state.name);
+    ServiceRecord* record = find(state.name);
+    if (record == nullptr) {
+      strangers_.insert_or_assign(state.name, state);
+      continue;
+    }
+    const bool contradicts = record->state && is_older(state, *record->state);
+    if (contradicts) record->fingerprint.clear();
+    if (take_in(*record, state) || contradicts) concerned.push_back(state.name);
+  }
+  for (auto& [name, record] : records_) {
+    if (there.contains(name)) continue;
+    const bool may_be_newer = !record.fingerprint.empty() && now < later(record.ensured_at, fresh);
+    if (may_be_newer) {
+      record.fingerprint.clear();
+      concerned.push_back(name);
+    } else if (is_gone(record)) {
+      concerned.push_back(name);
+    }
+  }
+  return concerned;
+}
+
+bool ServiceBook::stands(const ServiceRecord& record, std::string_view fingerprint) {
+  return !record.fingerprint.empty() && record.fingerprint == fingerprint && record.state &&
+         !record.state->is_leaving && !record.vanished && record.state->problems.empty() &&
+         record.state->generation == record.generation;
+}
+
+}  // namespace isthmus::controllers

@@ -1,0 +1,136 @@
+#include "isthmus/controllers/service_orphans.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "isthmus/base/scope.h"
+#include "isthmus/controllers/service_plan.h"
+
+namespace isthmus::controllers {
+namespace {
+
+constexpr std::int64_t kPage = 500;
+
+std::string label(const cloud::LoadBalancerState& state, std::string_view key) {
+  const auto found = state.labels.find(std::string(key));
+  return found == state.labels.end() ? std::string() : found->second;
+}
+
+}  // namespace
+
+ServiceOrphans::ServiceOrphans(OrphanLimits limits, kube::Store<kube::Service>& services,
+                               kube::ApiDoor& api, cloud::LoadBalancers& cloud, ServiceBook& book,
+                               const Clock& clock, Metrics& metrics, Logger& log)
+    : limits_(limits),
+      services_(services),
+      api_(api),
+      cloud_(cloud),
+      book_(book),
+      clock_(clock),
+      log_(log),
+      gauge_(metrics.gauge("isthmus_load_balancer_orphans",
+                           "Load balancers of this cluster whose Service does not exist.")),
+      released_(metrics.counter("isthmus_load_balancer_orphans_released_total",
+                                "Number of load balancers that were released as orphans.")) {}
+
+Task<Result<>> ServiceOrphans::run(cloud::ClusterUid cluster) {
+  const Duration pause =
+      std::clamp<Duration>(limits_.grace / 10, std::chrono::seconds(1), std::chrono::minutes(1));
+  CO_TRY(co_await services_.synced().wait());
+  for (;;) {
+    const Result<> swept = co_await sweep(cluster);
+    if (!swept && !is_our_own(swept.outcome())) {
+      log_.warning("orphans cannot be looked for", {{"error", swept.error()}});
+    }
+    CO_TRY(co_await sleep_for(pause));
+  }
+}
+
+Task<Result<>> ServiceOrphans::sweep(cloud::ClusterUid cluster) {
+  const std::vector<std::string> due = note_orphans(cluster);
+  if (too_many()) {
+    if (!std::exchange(too_many_told_, true)) {
+      log_.error(
+          "so many load balancers without a Service that none is released: was the cluster "
+          "restored from a backup?",
+          {{"orphans", since_.size()}});
+    }
+    co_return {};
+  }
+  too_many_told_ = false;
+  if (due.empty()) co_return {};
+  const std::set<std::string> live = CO_TRY(co_await names_of_live(cluster));
+  for (const std::string& name : due) {
+    const bool is_still_one = book_.strangers().contains(name) && !live.contains(name);
+    if (!is_still_one) continue;
+    Result<> gone = co_await cloud_.release(name);
+    if (!gone) {
+      log_.info("orphan is not gone yet", {{"name", name}, {"error", gone.error()}});
+      continue;
+    }
+    log_.info("orphan released", {{"name", name}});
+    released_.add();
+    if (book_.find(name) == nullptr) book_.forget(name);
+    since_.erase(name);
+    gauge_.set(static_cast<double>(since_.size()));
+  }
+  co_return {};
+}
+
+// Answers those whose grace is over. One whose Service was replaced by a namesake needs none.
+std::vector<std::string> ServiceOrphans::note_orphans(const cloud::ClusterUid& cluster) {
+  std::set<std::string> wanted;
+  for (const auto& [key, service] : services_.all()) {
+    const Result<std::string> name = cloud::owned_name(kBalancerKind, cluster, service->meta.uid);
+    if (name) wanted.insert(*name);
+  }
+  std::vector<std::string> due;
+  std::map<std::string, Moment> since;
+  for (const auto& [name, stranger] : book_.strangers()) {
+    if (stranger.is_leaving || wanted.contains(name)) continue;
+    const auto known = since_.find(name);
+    if (known == since_.end()) {
+      log_.warning("load balancer without a Service",
+                   {{"name", name},
+                    {"namespace", label(stranger, kNamespaceLabel)},
+                    {"service", label(stranger, kNameLabel)}});
+    }
+    const Moment first = known == since_.end() ? clock_.now() : known->second;
+    since.emplace(name, first);
+    if (was_replaced(stranger) || clock_.now() >= later(first, limits_.grace)) due.push_back(name);
+  }
+  since_ = std::move(since);
+  gauge_.set(static_cast<double>(since_.size()));
+  return due;
+}
+
+bool ServiceOrphans::was_replaced(const cloud::LoadBalancerState& stranger) const {
+  const kube::ObjectKey key{label(stranger, kNamespaceLabel), label(stranger, kNameLabel)};
+  return !key.name_space.empty() && !key.name.empty() && services_.find(key) != nullptr;
+}
+
+bool ServiceOrphans::too_many() const {
+  const std::size_t all = book_.all().size() + book_.strangers().size();
+  return since_.size() > limits_.many && since_.size() * 3 > all;
+}
+
+// The names that load balancers of all Services would have that the API server says there are now.
+Task<Result<std::set<std::string>>> ServiceOrphans::names_of_live(cloud::ClusterUid cluster) {
+  std::set<std::string> names;
+  std::string token;
+  do {
+    std::string text = CO_TRY(co_await api_.list(
+        {.resource = kube::Service::resource, .limit = kPage, .continue_token = token}));
+    const auto page = CO_TRY(decoder_.page<kube::Service>(text));
+    for (const kube::Decoded<kube::Service>& item : page.items) {
+      const std::string& uid = item.object ? item.object->meta.uid : item.uid;
+      const Result<std::string> name = cloud::owned_name(kBalancerKind, cluster, uid);
+      if (!name) co_return fail(Outcome::lost, "a Service without a uid: " + to_string(item.key));
+      names.insert(*name);
+    }
+    token = page.continue_token;
+  } while (!token.empty());
+  co_return names;
+}
+
+}  // namespace isthmus::controllers

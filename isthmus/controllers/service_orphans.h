@@ -1,0 +1,70 @@
+// Orphans: load balancers that carry our cluster's uid and a Service's that there is no more. The
+// Service lost its finalizer by hand, or vanished while nobody looked; nobody will ever ask for
+// their release.
+//
+// They are reported at once and released late, and only on two proofs: the watched Services lack
+// the uid for the whole grace, and then a list that is read live, whole, lacks it as well. A
+// cluster that was restored from a backup, or a manager that talks to the wrong API server, sees
+// many orphans at once: then they are only reported.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "isthmus/base/log.h"
+#include "isthmus/base/loop.h"
+#include "isthmus/base/metrics.h"
+#include "isthmus/cloud/ownership.h"
+#include "isthmus/cloud/provider.h"
+#include "isthmus/controllers/service_book.h"
+#include "isthmus/kube/api/decode.h"
+#include "isthmus/kube/api_door.h"
+#include "isthmus/kube/store.h"
+
+namespace isthmus::controllers {
+
+struct OrphanLimits {
+  Duration grace = std::chrono::minutes(10);
+
+  // More than so many, if they are also more than a third of all load balancers, are too many.
+  std::size_t many = 3;
+};
+
+// A resource; the doors and the book outlive it.
+class ServiceOrphans final {
+ public:
+  ServiceOrphans(OrphanLimits limits, kube::Store<kube::Service>& services, kube::ApiDoor& api,
+                 cloud::LoadBalancers& cloud, ServiceBook& book, const Clock& clock,
+                 Metrics& metrics, Logger& log);
+
+  // Looks again and again, until the scope is cancelled. The book must have heard what there is,
+  // and of this cluster only.
+  Task<Result<>> run(cloud::ClusterUid cluster);
+
+  // One look: reports what is new, releases what is due. Errors: of the live list; those of single
+  // releases are logged, and tried again at the next look.
+  Task<Result<>> sweep(cloud::ClusterUid cluster);
+
+ private:
+  std::vector<std::string> note_orphans(const cloud::ClusterUid& cluster);
+  bool was_replaced(const cloud::LoadBalancerState& stranger) const;
+  bool too_many() const;
+  Task<Result<std::set<std::string>>> names_of_live(cloud::ClusterUid cluster);
+
+  const OrphanLimits limits_;
+  kube::Store<kube::Service>& services_;
+  kube::ApiDoor& api_;
+  cloud::LoadBalancers& cloud_;
+  ServiceBook& book_;
+  const Clock& clock_;
+  Logger& log_;
+  kube::Decoder decoder_;
+  std::map<std::string, Moment> since_;  // The orphans by name.
+  bool too_many_told_ = false;
+  Gauge& gauge_;
+  Counter& released_;
+};
+
+}  // namespace isthmus::controllers

@@ -1,0 +1,120 @@
+// A Service that shall have no load balancer, or is no more: the cloud first, then the status, and
+// the finalizer last, so that cut off anywhere the next run finds the finalizer and asks again.
+#include <utility>
+
+#include "isthmus/controllers/service_impl.h"
+#include "isthmus/controllers/service_notices.h"
+
+namespace isthmus::controllers {
+namespace {
+
+// A Service that the watch says is gone and that is still there when it is read.
+constexpr Duration kStillThereAgainAfter = std::chrono::seconds(30);
+
+}  // namespace
+
+// The release is asked for whatever is known: only the cloud can say that no remnant exists.
+Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::release(ServicePtr service,
+                                                                                 ReleaseService act,
+                                                                                 Notices notices) {
+  ServiceRecord* record = &book.at(act.name, service->meta.key, service->meta.uid);
+  if (record->existed && !std::exchange(record->deleting_told, true)) {
+    event(*service, false, kDeletingReason, "Deleting load balancer");
+  }
+  record->may_switch = false;
+  note_call(service->meta.key);
+  Result<> gone = co_await release_one(act.name);
+  record = &book.at(act.name, service->meta.key, service->meta.uid);
+  if (gone.outcome() == Outcome::busy) {
+    tell(*service, std::move(notices));
+    const bool is_told_when = gone.error().retry_after > Duration::zero() || follows;
+    if (is_told_when) co_return std::unexpected(std::move(gone.error()));
+    co_return Finished{kube::Action::again_after(options.unsettled_again_after)};
+  }
+  if (!gone) {
+    co_return std::unexpected(
+        cloud_failed(*service, std::move(notices), delete_failed(gone.error()), gone.error()));
+  }
+  if (std::exchange(record->existed, false)) {
+    event(*service, false, kDeletedReason, "Deleted load balancer");
+  }
+  if (act.clear_status) {
+    Result<ServiceWrites::Written> written = co_await writes.publish(service, {});
+    if (!written) {
+      co_return std::unexpected(
+          write_failed(*service, std::move(notices), std::move(written.error())));
+    }
+    if (!written->done) co_return LookAgain{std::move(written->service)};
+    service = std::move(written->service);
+  }
+  if (act.remove_finalizer) {
+    Result<ServiceWrites::Written> written = co_await writes.remove_finalizer(service);
+    if (!written) {
+      co_return std::unexpected(
+          write_failed(*service, std::move(notices), std::move(written.error())));
+    }
+    if (!written->done) co_return LookAgain{std::move(written->service)};
+  }
+  log.info("load balancer released",
+           {{"service", to_string(service->meta.key)}, {"name", act.name}, {"why", act.why}});
+  tell(*service, std::move(notices));
+  forget(act.name);
+  co_return Finished{kube::Action::done()};
+}
+
+Task<Result<>> ServiceController::Inside::release_one(std::string name) {
+  if (ServiceRecord* record = book.find(name)) {
+    record->releasing = true;
+    record->fingerprint.clear();
+  }
+  metrics.syncs.add();
+  Result<> gone = co_await cloud.release(name);
+  if (ServiceRecord* record = gone ? book.find(name) : nullptr) record->state.reset();
+  co_return gone;
+}
+
+// What earlier Services of this name had goes first: the new one may want the same address.
+Task<Result<>> ServiceController::Inside::release_namesakes(ServicePtr service) {
+  for (const std::string& name : book.of(service->meta.key)) {
+    const ServiceRecord* record = book.find(name);
+    if (record == nullptr || record->uid == service->meta.uid) continue;
+    Result<> gone = co_await release_one(name);
+    if (!gone) {
+      if (gone.outcome() == Outcome::busy) co_return gone;
+      Error error = std::move(gone.error());
+      error.message = "the one of an earlier Service of this name: " + error.message;
+      co_return std::unexpected(cloud_failed(*service, {}, delete_failed(error), error));
+    }
+    log.info("load balancer of an earlier Service of this name released",
+             {{"service", to_string(service->meta.key)}, {"name", name}});
+    forget(name);
+  }
+  co_return Result<>{};
+}
+
+// The Service is gone without us: its finalizer was taken away by hand. The watch has said so, and
+// is believed once a live read says so as well; a namesake that is there by now has another uid.
+Task<Result<kube::Action>> ServiceController::Inside::release_vanished(kube::ObjectKey key) {
+  teller.forget(key);
+  refused.erase(key);
+  const std::vector<std::string> names = book.of(key);
+  if (names.empty()) co_return kube::Action::done();
+  const ServicePtr live = CO_TRY(co_await writes.read_live(key));
+  bool is_there = false;
+  for (const std::string& name : names) {
+    const ServiceRecord* record = book.find(name);
+    if (record == nullptr) continue;
+    if (live && live->meta.uid == record->uid) {
+      is_there = true;
+      continue;
+    }
+    CO_TRY(co_await release_one(name));
+    log.info("load balancer of a vanished Service released",
+             {{"service", to_string(key)}, {"name", name}});
+    forget(name);
+  }
+  if (is_there) co_return kube::Action::again_after(kStillThereAgainAfter);
+  co_return kube::Action::done();
+}
+
+}  // namespace isthmus::controllers
