@@ -390,10 +390,10 @@ Result<std::string> FakeApi::patched(const PatchRequest& request) {
   if (text_at(after, "/metadata/uid") != text_at(before, "/metadata/uid")) {
     return fail(is_whole ? Outcome::conflict : Outcome::invalid, "metadata.uid: another's");
   }
+  // By its status, all of an object may be changed but its spec: finalizers as well.
   if (request.subresource == "status") {
-    json::value status = after.contains("status") ? after.at("status") : json::object();
-    after = before;
-    after["status"] = std::move(status);
+    after.erase("spec");
+    if (before.contains("spec")) after["spec"] = before.at("spec");
   } else if (before.contains("status")) {
     after["status"] = before.at("status");
   }
