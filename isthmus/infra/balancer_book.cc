@@ -3,66 +3,30 @@
 #include <utility>
 
 namespace isthmus::infra {
-namespace {
-
-// Calls with every key whose record is another one than before, and with the record, which is
-// nullptr where it went. Both maps are in the order of their keys.
-template <class Map, class Each>
-void for_each_difference(const Map& before, const Map& after, Each each) {
-  if (before.is_same_as(after)) return;
-  const decltype(after.look_up(after.begin()->first)) gone = nullptr;
-  auto old_place = before.begin();
-  auto new_place = after.begin();
-  while (old_place != before.end() || new_place != after.end()) {
-    const bool only_old = new_place == after.end() ||
-                          (old_place != before.end() && old_place->first < new_place->first);
-    const bool only_new =
-        !only_old && (old_place == before.end() || new_place->first < old_place->first);
-    if (only_old) {
-      each(old_place->first, gone);
-      ++old_place;
-    } else if (only_new) {
-      each(new_place->first, new_place->second.get());
-      ++new_place;
-    } else {
-      if (old_place->second != new_place->second) {
-        each(new_place->first, new_place->second.get());
-      }
-      ++old_place;
-      ++new_place;
-    }
-  }
-}
-
-}  // namespace
 
 BalancerBook::Names BalancerBook::take_in(Ledger::Snapshot snapshot, Moment now) {
   static const LedgerSnapshot kNothing;
   const LedgerSnapshot& before = snapshot_ ? *snapshot_ : kNothing;
   const LedgerSnapshot& after = *snapshot;
   Names concerned;
-  for_each_difference(before.balancers, after.balancers,
-                      [&](const ObjectName& name, const BalancerRecord* record) {
-                        if (record == nullptr) return;  // A tombstone that was forgotten.
-                        take_in(name, after.balancers.find(name)->second, after, now);
-                        concerned.insert(name);
-                      });
-  for_each_difference(before.target_sets, after.target_sets,
-                      [&](const ObjectName& name, const TargetSetRecord*) {
-                        for (ObjectName& user : after.users_of(name)) {
-                          concerned.insert(std::move(user));
-                        }
-                      });
-  for_each_difference(before.addresses, after.addresses,
-                      [&](const IpAddress&, const AddressRecord* record) {
-                        if (record == nullptr) return;
-                        for (const std::string& holder : record->holders) {
-                          concerned.insert({record->owner, holder});
-                        }
-                      });
+  auto see_balancer = [&](const ObjectName& name, const auto& record) {
+    if (record == nullptr) return;  // A tombstone that was forgotten.
+    take_in(name, record, after, now);
+    concerned.insert(name);
+  };
+  auto see_set = [&](const ObjectName& name, const auto&) {
+    for (ObjectName& user : after.users_of(name)) concerned.insert(std::move(user));
+  };
+  auto see_address = [&](const IpAddress&, const auto& record) {
+    if (record == nullptr) return;
+    for (const std::string& holder : record->holders) concerned.insert({record->owner, holder});
+  };
   bool pools_changed = false;
-  for_each_difference(before.pools, after.pools,
-                      [&](const std::string&, const PoolRecord*) { pools_changed = true; });
+  after.balancers.for_each_difference(before.balancers, see_balancer);
+  after.target_sets.for_each_difference(before.target_sets, see_set);
+  after.addresses.for_each_difference(before.addresses, see_address);
+  after.pools.for_each_difference(before.pools,
+                                  [&](const std::string&, const auto&) { pools_changed = true; });
   if (pools_changed) {
     for (const auto& [name, entry] : entries_) concerned.insert(name);
   }

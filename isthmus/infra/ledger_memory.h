@@ -21,8 +21,7 @@ class LedgerMemory {
   explicit LedgerMemory(Store& store) : store_(store) {}
 
   // At least what stood when it was called; equal revisions are the same snapshot. What was handed
-  // out stays as it was, so that whoever keeps one makes the next change of each of its maps copy
-  // that map.
+  // out stays as it was (record_map.h).
   Task<Result<Snapshot>> latest();
 
   // As it stood then; nullopt: as latest(). kRevisionGone when the history does not reach there.
