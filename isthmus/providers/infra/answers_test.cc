@@ -24,22 +24,36 @@ net::Response page(int status) {
           .body = "<html><h1>404 Not Found</h1></html>"};
 }
 
+// All of them: whoever adds one decides here what it means.
 TEST(answers, give_every_problem_its_outcome) {
   struct Row {
     std::string_view suffix;
     Outcome outcome;
   };
   for (const Row& row : {
+           // Of one thing, which only says something to whoever asked for that thing.
            Row{api::problem::instance_retired, Outcome::lost},
            Row{api::problem::instance_not_found, Outcome::lost},
+           Row{api::problem::load_balancer_not_found, Outcome::lost},
+           Row{api::problem::target_set_not_found, Outcome::lost},
+           Row{api::problem::pool_not_found, Outcome::lost},
+           Row{api::problem::orphan_not_found, Outcome::lost},
            Row{api::problem::path_not_found, Outcome::unsupported},
            Row{api::problem::method_not_allowed, Outcome::unsupported},
            Row{api::problem::unauthenticated, Outcome::denied},
            Row{api::problem::forbidden, Outcome::denied},
+           Row{api::problem::not_owner, Outcome::denied},
+           Row{api::problem::quota_exceeded, Outcome::denied},
            Row{api::problem::invalid_request, Outcome::invalid},
            Row{api::problem::invalid_spec, Outcome::invalid},
+           Row{api::problem::not_offered, Outcome::invalid},
            Row{api::problem::body_too_large, Outcome::invalid},
            Row{api::problem::unsupported_media, Outcome::invalid},
+           Row{api::problem::pool_exhausted, Outcome::conflict},
+           Row{api::problem::address_in_use, Outcome::conflict},
+           Row{api::problem::address_not_in_pool, Outcome::conflict},
+           Row{api::problem::deletion_protected, Outcome::conflict},
+           Row{api::problem::target_set_in_use, Outcome::conflict},
            Row{api::problem::already_used, Outcome::conflict},
            Row{api::problem::uid_retired, Outcome::conflict},
            Row{api::problem::managed_by_file, Outcome::conflict},
@@ -52,6 +66,45 @@ TEST(answers, give_every_problem_its_outcome) {
        }) {
     EXPECT_EQ(error_of(problem(row.suffix), kNow).outcome, row.outcome) << row.suffix;
   }
+}
+
+// Those that the specification of the API names and our own server does not answer yet.
+TEST(answers, take_a_problem_that_others_may_answer_by_its_status_class) {
+  struct Row {
+    std::string_view suffix;
+    int status;
+    Outcome outcome;
+  };
+  for (const Row& row : {
+           Row{"ambiguous-request", 422, Outcome::invalid},
+           Row{"idempotency-key-missing", 400, Outcome::invalid},
+           Row{"idempotency-key-reused", 422, Outcome::invalid},
+           Row{"idempotency-conflict", 409, Outcome::conflict},
+           Row{"teapot", 418, Outcome::lost},
+           Row{"not-implemented", 501, Outcome::unsupported},
+           Row{"overloaded", 503, Outcome::busy},
+           Row{"strange", 599, Outcome::lost},
+       }) {
+    api::Problem details = api::make_problem(api::problem::internal, "so it is");
+    details.type = std::string(api::kProblemTypePrefix) + std::string(row.suffix);
+    details.status = row.status;
+    const net::Response told{.status = row.status,
+                             .headers = {{"Content-Type", "application/problem+json"}},
+                             .body = encode(details)};
+    EXPECT_EQ(error_of(told, kNow).outcome, row.outcome) << row.suffix;
+  }
+}
+
+TEST(answers, believe_a_problem_only_of_the_path_it_speaks_of) {
+  api::Problem details = api::make_problem(api::problem::load_balancer_not_found, "none");
+  const auto speaks = [&](std::string_view path) { return speaks_of(details, path); };
+  EXPECT_EQ(speaks("/v1/a"), std::nullopt);
+  details.instance = "https://h/prefix/v1/%61?x=1#id";
+  EXPECT_EQ(speaks("/v1/a"), true);
+  EXPECT_EQ(speaks("/v1/%61"), true);
+  EXPECT_EQ(speaks("/v1/b"), false);
+  details.instance = "/v1/%zz";
+  EXPECT_EQ(speaks("/v1/a"), false);
 }
 
 TEST(answers, take_a_page_of_html_for_no_answer_about_anything) {

@@ -185,6 +185,7 @@ State to_cloud(api::LoadBalancer balancer) {
   state.generation = balancer.metadata.generation;
   state.revision = balancer.metadata.revision;
   state.health = health_of(balancer.status);
+  if (balancer.status.observed_generation > 0) state.targets = balancer.status.targets;
   state.repairs = balancer.status.repairs;
   state.facts = facts_of(balancer);
   state.name = std::move(balancer.metadata.name);
