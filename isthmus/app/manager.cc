@@ -1,34 +1,22 @@
 #include "isthmus/app/manager.h"
 
-#include <fmt/format.h>
-
 #include <optional>
 
+#include "isthmus/app/controller_part.h"
+#include "isthmus/app/watched.h"
 #include "isthmus/base/backoff.h"
 #include "isthmus/base/rate_limit.h"
 #include "isthmus/base/scope.h"
 #include "isthmus/kube/api/node.h"
-#include "isthmus/kube/controller.h"
+#include "isthmus/kube/api/service.h"
 #include "isthmus/kube/layers.h"
 #include "isthmus/kube/recorder.h"
-#include "isthmus/kube/store.h"
-#include "isthmus/kube/watcher.h"
 
 namespace isthmus::app {
 namespace {
 
-// The name under which manifests, dashboards and events know us.
-constexpr const char* kComponent = "cloud-controller-manager";
-
 // A leader that has not renewed for this long beyond its lease is stuck, and should be restarted.
 constexpr Duration kElectionGrace = std::chrono::seconds(20);
-
-// A run that outlives its own timeout by this long means that something does not let itself be
-// cancelled.
-constexpr Duration kStuckRunGrace = std::chrono::minutes(1);
-
-// A watch of Nodes that broke and was not resumed within this time is an outage.
-constexpr Duration kWatchGone = std::chrono::seconds(15);
 
 // How often a cloud that answers is asked whether it still does.
 constexpr Duration kGreetingPeriod = std::chrono::minutes(1);
@@ -36,19 +24,28 @@ constexpr Duration kGreetingPeriod = std::chrono::minutes(1);
 constexpr BackoffPolicy kGreetingBackoff{.start = std::chrono::seconds(1),
                                          .cap = std::chrono::seconds(30)};
 
+std::unique_ptr<kube::Recorder> recorder_of(kube::Broadcaster& broadcaster, std::string_view name) {
+  return broadcaster.recorder(std::string(find_controller(name)->event_source));
+}
+
 }  // namespace
 
 // All parts, each built from those above it.
 struct Manager::Parts final : kube::Leader {
-  Parts(ManagerDoors doors_, ManagerOptions options_);
+  struct Nodes;
+  struct Services;
 
+  Parts(ManagerDoors doors_, ManagerOptions options_);
+  ~Parts() override;
+
+  bool wants(std::string_view controller, bool cloud_can) const;
   Task<Result<>> lead() override;
+  void start_service(Scope& service);
+  std::vector<ControllerPart*> controllers();
   static Task<Result<>> greet_cloud(Parts& parts);
 
   Result<> check_election() const;
   Result<> check_standby() const;
-  Result<> check_node_controller() const;
-  Result<> check_node_watch() const;
   Result<> check_cloud() const;
 
   const ManagerDoors doors;
@@ -58,24 +55,54 @@ struct Manager::Parts final : kube::Leader {
   TokenBucket budget;
   kube::LeasedApi leased_api;
   kube::PacedApi work_api;
-
   kube::Broadcaster broadcaster;
   std::unique_ptr<kube::Recorder> election_recorder;
-  std::unique_ptr<kube::Recorder> node_recorder;
 
-  kube::Store<kube::Node> nodes;
-  kube::StoreSink<kube::Node> node_sink;
-  kube::Watcher node_watcher;
-
-  controllers::NodeController node_reconciler;
-  kube::ControllerOptions node_queue;
-  kube::Controller node_controller;
+  Watched<kube::Node> watched_nodes;
+  std::unique_ptr<Nodes> nodes;        // Null: this controller is off.
+  std::unique_ptr<Services> services;  // Likewise.
 
   kube::Elector elector;
-  Gauge& node_controller_runs;
   bool leads = false;
   bool drains = false;
   std::optional<Result<>> greeting;  // The last answer; nullopt: not asked yet.
+};
+
+// The node controller.
+struct Manager::Parts::Nodes {
+  explicit Nodes(Parts& parts)
+      : recorder(recorder_of(parts.broadcaster, kNodeControllerName)),
+        reconciler(parts.options.node, parts.watched_nodes.store, parts.work_api,
+                   *parts.doors.cloud.instances(), *recorder, parts.doors.loop, parts.doors.metrics,
+                   parts.doors.log),
+        part(kNodeControllerName, {.queue = "Nodes", .workers = parts.options.node_workers},
+             reconciler, parts.doors) {
+    part.queue().follow<kube::Node>(parts.watched_nodes.store, controllers::node_change_matters);
+  }
+
+  std::unique_ptr<kube::Recorder> recorder;
+  controllers::NodeController reconciler;
+  ControllerPart part;
+};
+
+// The service controller.
+struct Manager::Parts::Services {
+  explicit Services(Parts& parts)
+      : recorder(recorder_of(parts.broadcaster, kServiceControllerName)),
+        watched(parts.doors, controllers::service_projection()),
+        reconciler(parts.options.service,
+                   {watched.store, parts.watched_nodes.store, parts.work_api,
+                    parts.doors.cloud.provider(), *recorder, parts.doors.loop, parts.doors.random,
+                    parts.doors.metrics, parts.doors.log}),
+        part(kServiceControllerName, {.queue = "service", .workers = parts.options.service_workers},
+             reconciler, parts.doors) {
+    part.queue().follow<kube::Service>(watched.store, controllers::service_change_matters);
+  }
+
+  std::unique_ptr<kube::Recorder> recorder;
+  Watched<kube::Service> watched;
+  controllers::ServiceController reconciler;
+  ControllerPart part;
 };
 
 Manager::Parts::Parts(ManagerDoors doors_, ManagerOptions options_)
@@ -86,39 +113,64 @@ Manager::Parts::Parts(ManagerDoors doors_, ManagerOptions options_)
       leased_api(doors.work_api, life),
       work_api(leased_api, budget, doors.loop, doors.metrics, options.api_host),
       broadcaster(doors.event_api, doors.loop, doors.random, doors.metrics, doors.log),
-      election_recorder(broadcaster.recorder(kComponent)),
-      node_recorder(broadcaster.recorder("cloud-node-controller")),
-      node_sink(nodes, controllers::node_projection()),
-      node_watcher(doors.watch_api, kube::Node::resource, node_sink, doors.loop, doors.random,
-                   doors.metrics, doors.log),
-      node_reconciler(options.node, nodes, work_api, *doors.cloud.instances(), *node_recorder,
-                      doors.loop, doors.metrics, doors.log),
-      node_queue{.queue = "Nodes", .workers = options.node_workers},
-      node_controller(node_queue, {node_reconciler}, doors.loop, doors.random, doors.metrics,
-                      doors.log),
+      election_recorder(broadcaster.recorder(std::string(ControllerPart::kManager))),
+      watched_nodes(doors, controllers::node_projection()),
       elector(doors.lease_api, options.election, life, doors.loop, doors.random, *election_recorder,
-              doors.metrics, doors.log),
-      node_controller_runs(doors.metrics.gauge("running_managed_controllers",
-                                               "Whether a controller of this manager runs.",
-                                               {{"name", "cloud-node"}, {"manager", kComponent}})) {
-  node_controller.follow<kube::Node>(nodes, controllers::node_change_matters);
+              doors.metrics, doors.log) {
+  const cloud::Capabilities can = doors.cloud.provider().capabilities();
+  if (wants(kNodeControllerName, can.instances != nullptr)) nodes = std::make_unique<Nodes>(*this);
+  if (wants(kServiceControllerName, can.load_balancers != nullptr)) {
+    services = std::make_unique<Services>(*this);
+  }
 }
 
-// Everything that acts. It ends when the lease is lost, when the controller has been drained, or
-// when a part that should run for ever has not.
+Manager::Parts::~Parts() = default;
+
+bool Manager::Parts::wants(std::string_view controller, bool cloud_can) const {
+  if (!options.controllers.contains(controller)) return false;
+  if (!cloud_can) {
+    doors.log.warning("a controller is off: the cloud offers nothing that it needs",
+                      {{"controller", controller}});
+  }
+  return cloud_can;
+}
+
+std::vector<ControllerPart*> Manager::Parts::controllers() {
+  std::vector<ControllerPart*> all;
+  if (nodes) all.push_back(&nodes->part);
+  if (services) all.push_back(&services->part);
+  return all;
+}
+
+// What runs beside the queues for as long as they do.
+void Manager::Parts::start_service(Scope& service) {
+  service.spawn(&kube::Watcher::run, &watched_nodes.watcher);
+  if (services) {
+    service.spawn(&kube::Watcher::run, &services->watched.watcher);
+    service.spawn(&controllers::ServiceController::run, &services->reconciler,
+                  std::ref(services->part.queue()));
+  }
+  service.spawn(greet_cloud, std::ref(*this));
+}
+
+// Everything that acts. It ends when the lease is lost, when the queues have been drained, or when
+// a part that should run for ever has not.
 Task<Result<>> Manager::Parts::lead() {
   if (drains) co_return Result<>{};
   leads = true;
-  node_controller_runs.set(1);
   Scope& term = co_await current_scope();
   Scope service(term);
-  service.spawn(&kube::Watcher::run, &node_watcher);
-  service.spawn(greet_cloud, std::ref(*this));
-  Result<> ended = co_await node_controller.run();
+  start_service(service);
+  Scope work(term);
+  for (ControllerPart* each : controllers()) {
+    each->set_running(true);
+    work.spawn(&kube::Controller::run, &each->queue());
+  }
+  Result<> ended = co_await work.join();
   service.cancel();
   Result<> service_ended = co_await service.join();
   leads = false;
-  node_controller_runs.set(0);
+  for (ControllerPart* each : controllers()) each->set_running(false);
   if (!ended) co_return ended;
   if (service_ended.outcome() == Outcome::cancelled) co_return Result<>{};
   co_return service_ended;
@@ -182,7 +234,7 @@ Task<Result<>> Manager::wind_down(Parts& parts, Signal& stopping, Scope& work) {
     work.cancel();
     co_return Result<>{};
   }
-  parts.node_controller.stop();
+  for (ControllerPart* each : parts.controllers()) each->queue().stop();
   work.set_deadline(parts.doors.loop.now() + parts.options.drain_max);
   co_return Result<>{};
 }
@@ -195,10 +247,23 @@ std::vector<HealthCheck> Manager::checks() {
         {"leaderElection", Probe::liveness, [&parts] { return parts.check_election(); }});
     checks.push_back({"standby", Probe::readiness, [&parts] { return parts.check_standby(); }});
   }
-  checks.push_back({"cloud-node-controller", Probe::liveness,
-                    [&parts] { return parts.check_node_controller(); }});
-  checks.push_back(
-      {"watch-nodes", Probe::readiness, [&parts] { return parts.check_node_watch(); }});
+  // A standby watches nothing and is ready to take over.
+  checks.push_back({"watch-nodes", Probe::readiness, [&parts] {
+                      if (!parts.leads) return Result<>{};
+                      return parts.watched_nodes.check(parts.doors.loop.now());
+                    }});
+  if (parts.nodes) {
+    checks.push_back({std::string(kNodeControllerName), Probe::liveness,
+                      [&parts] { return parts.nodes->part.check(); }});
+  }
+  if (parts.services) {
+    checks.push_back({std::string(kServiceControllerName), Probe::liveness,
+                      [&parts] { return parts.services->part.check(); }});
+    checks.push_back({"watch-services", Probe::readiness, [&parts] {
+                        if (!parts.leads) return Result<>{};
+                        return parts.services->watched.check(parts.doors.loop.now());
+                      }});
+  }
   checks.push_back({"cloud-provider", Probe::readiness, [&parts] { return parts.check_cloud(); }});
   return checks;
 }
@@ -214,22 +279,6 @@ Result<> Manager::Parts::check_election() const {
 Result<> Manager::Parts::check_standby() const {
   if (leads || elector.in_touch()) return {};
   return fail(Outcome::lost, "the lease could not be read");
-}
-
-Result<> Manager::Parts::check_node_controller() const {
-  const kube::Progress progress = node_controller.progress();
-  if (progress.longest_running <= node_queue.run_timeout + kStuckRunGrace) return {};
-  return fail(Outcome::lost, "a Node has been worked on for longer than its timeout");
-}
-
-// A standby watches nothing and is ready to take over.
-Result<> Manager::Parts::check_node_watch() const {
-  if (!leads) return {};
-  if (!nodes.has_synced()) return fail(Outcome::lost, "no complete list of Nodes yet");
-  const bool follows = node_watcher.state() == "following";
-  const Duration allowed = follows ? kube::WatcherOptions{}.idle_max + kWatchGone : kWatchGone;
-  if (doors.loop.now() - node_watcher.last_heard() <= allowed) return {};
-  return fail(Outcome::lost, fmt::format("the watch of Nodes is {}", node_watcher.state()));
 }
 
 Result<> Manager::Parts::check_cloud() const {

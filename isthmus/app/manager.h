@@ -1,16 +1,18 @@
 // The manager: every object that `isthmus run` is made of, built by hand in one place, for the real
 // world or any other.
 //
-//   API doors → watcher → store → controller → node reconciler → cloud stack → provider
+//   API doors → watchers → stores → queues → node and service controller → cloud stack → provider
 //
 // It waits for the lease, leads, and leaves in order. Nothing here retries, parses or decides
-// anything about Nodes; it only connects those who do.
+// anything about Nodes or Services; it only connects those who do.
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "isthmus/app/controller_names.h"
 #include "isthmus/app/health.h"
 #include "isthmus/base/log.h"
 #include "isthmus/base/loop.h"
@@ -20,6 +22,7 @@
 #include "isthmus/base/task.h"
 #include "isthmus/cloud/stack.h"
 #include "isthmus/controllers/node.h"
+#include "isthmus/controllers/service.h"
 #include "isthmus/kube/api_door.h"
 #include "isthmus/kube/elector.h"
 
@@ -45,8 +48,14 @@ struct ManagerOptions {
   std::string api_host;  // The `host` of the API's metrics.
   double api_qps = 200;  // Of work_api alone.
   unsigned api_burst = 400;
+
+  // Those that run (controller_names.h), as far as the cloud can do what they need.
+  std::set<std::string, std::less<>> controllers = {std::string(kNodeControllerName),
+                                                    std::string(kServiceControllerName)};
   std::size_t node_workers = 10;
   controllers::NodeControllerOptions node;
+  std::size_t service_workers = 10;
+  controllers::ServiceControllerOptions service;
 
   // When asked to stop: what runs may go on for this long, then the last events are posted.
   // Together with the release of the lease this stays under the three seconds promised.

@@ -22,6 +22,8 @@ void add_generic(FlagTable& table, RunOptions& options) {
   table.text("cloud-config", options.cloud_config, group, "Path of the provider's configuration.");
   table.text("cluster-name", options.cluster_name, group,
              "Name of the cluster, for people; ownership goes by the uid of kube-system.");
+  table.text("controllers", options.controllers, group,
+             "Controllers to run, comma-separated: * for all, NAME for one, -NAME for all but it.");
   table.text("kubeconfig", options.kubeconfig, group,
              "Path of a kubeconfig; empty means the in-cluster configuration.");
   table.text("master", options.master, group,
@@ -62,6 +64,26 @@ void add_node_controller(FlagTable& table, RunOptions& options) {
                 "Keep the labels of initialized Nodes as their machines have them.");
   table.boolean("node-ip-per-family", options.node_ip_per_family, group,
                 "A kubelet's --node-ip drops other addresses of its own family only.");
+}
+
+void add_service_controller(FlagTable& table, RunOptions& options) {
+  const std::string group = "service-lb-controller flags";
+  table.integer("concurrent-service-syncs", options.concurrent_service_syncs, 1, kWorkersMax, group,
+                "How many Services are worked on at once.");
+  table.text("load-balancer-classes", options.load_balancer_classes, group,
+             "Values of loadBalancerClass that are served, comma-separated; may be empty.");
+  table.boolean("serve-unclassed-services", options.serve_unclassed_services, group,
+                "Serve Services without a loadBalancerClass, too.");
+  table.choice("lb-node-health", options.lb_node_health, {"auto", "kube-proxy", "kubelet"}, group,
+               "What tells that a Node is well, for externalTrafficPolicy Cluster: kube-proxy's "
+               "health port, the kubelet's port, or the former unless no Node answers there.");
+  table.boolean("lb-target-sets", options.lb_target_sets, group,
+                "Send a change of the Nodes once for all load balancers, where the cloud can.");
+  table.positive_duration("load-balancer-drift-period", options.load_balancer_drift_period, group,
+                          "How often a load balancer is compared with its Service though nothing "
+                          "is known to have changed.");
+  table.positive_duration("load-balancer-orphan-grace", options.load_balancer_orphan_grace, group,
+                          "How long a load balancer without a Service is kept before it goes.");
 }
 
 void add_serving(FlagTable& table, RunOptions& options) {
@@ -105,6 +127,7 @@ FlagTable run_flags(RunOptions& options) {
   add_generic(table, options);
   add_leader_election(table, options);
   add_node_controller(table, options);
+  add_service_controller(table, options);
   add_serving(table, options);
   add_logging_flags(table, options.logging_format, options.verbosity);
   add_version(table, options);

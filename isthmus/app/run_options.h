@@ -15,6 +15,8 @@ struct RunOptions {
   std::string cloud_config;
   std::string cluster_name = "kubernetes";
 
+  std::string controllers = "*";
+
   std::string kubeconfig;
   std::string master;
   // Ten times upstream's: its 20 and 30 make a thousand new nodes take minutes, and the API server
@@ -35,6 +37,14 @@ struct RunOptions {
   std::string node_match_order = "providerID,systemUUID,name,InternalIP";
   bool node_labels_refresh = true;
   bool node_ip_per_family = false;
+
+  std::int64_t concurrent_service_syncs = 10;
+  std::string load_balancer_classes = "isthmus.dev/lb";
+  bool serve_unclassed_services = true;
+  std::string lb_node_health = "auto";
+  bool lb_target_sets = true;
+  Duration load_balancer_drift_period = std::chrono::minutes(20);
+  Duration load_balancer_orphan_grace = std::chrono::minutes(10);
 
   std::string bind_address = "0.0.0.0";
   std::int64_t secure_port = 10258;

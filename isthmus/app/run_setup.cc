@@ -4,6 +4,9 @@
 
 #include <cctype>
 
+#include "isthmus/base/text.h"
+#include "isthmus/kube/api/names.h"
+
 namespace isthmus::app {
 namespace {
 
@@ -70,6 +73,39 @@ std::vector<controllers::MatchBy> match_order(const RunOptions& options, Mistake
       .value_or(std::vector<controllers::MatchBy>{});
 }
 
+// An empty list serves no class. Anything the API server would take for a class is one.
+std::set<std::string, std::less<>> served_classes(const RunOptions& options, Mistakes& mistakes) {
+  std::set<std::string, std::less<>> classes;
+  if (trimmed(options.load_balancer_classes).empty()) return classes;
+  for (const std::string_view part : split(options.load_balancer_classes, ',')) {
+    const std::string_view name = trimmed(part);
+    Result<> good = kube::check_label_key(name);
+    if (!good) {
+      mistakes.add("--load-balancer-classes",
+                   fmt::format("{}: {}", quoted(name), good.error().message));
+    }
+    classes.emplace(name);
+  }
+  return classes;
+}
+
+controllers::ServiceControllerOptions service_options(const RunOptions& options,
+                                                      Mistakes& mistakes) {
+  controllers::ServiceControllerOptions service;
+  service.plan.classes = served_classes(options, mistakes);
+  service.plan.serves_unclassed = options.serve_unclassed_services;
+  service.plan.node_health = controllers::parse_node_health(options.lb_node_health)
+                                 .value_or(controllers::NodeHealth::automatic);
+  service.shares_targets = options.lb_target_sets;
+  service.drift_every = options.load_balancer_drift_period;
+  service.orphan_grace = options.load_balancer_orphan_grace;
+  if (service.plan.classes.empty() && !service.plan.serves_unclassed) {
+    mistakes.add("--load-balancer-classes and --serve-unclassed-services",
+                 "serve no Service at all; use --controllers=*,-service-lb-controller for that");
+  }
+  return service;
+}
+
 ManagerOptions manager_options(const RunOptions& options, const Environment& environment,
                                Random& random, Mistakes& mistakes) {
   ManagerOptions manager;
@@ -82,6 +118,10 @@ ManagerOptions manager_options(const RunOptions& options, const Environment& env
                       .retry_period = options.leader_elect_retry_period};
   manager.api_qps = options.kube_api_qps;
   manager.api_burst = static_cast<unsigned>(options.kube_api_burst);
+  manager.controllers = take(parse_controllers(options.controllers), "--controllers", mistakes)
+                            .value_or(std::set<std::string, std::less<>>{});
+  manager.service_workers = static_cast<std::size_t>(options.concurrent_service_syncs);
+  manager.service = service_options(options, mistakes);
   manager.node_workers = static_cast<std::size_t>(options.concurrent_node_syncs);
   manager.node.plan.match_order = match_order(options, mistakes);
   manager.node.plan.refresh_labels = options.node_labels_refresh;

@@ -81,6 +81,50 @@ TEST_F(RunSetupTest, the_node_controller_is_told_what_the_flags_say) {
   EXPECT_EQ(told.match_order, std::vector{controllers::MatchBy::name});
 }
 
+TEST_F(RunSetupTest, the_service_controller_is_told_what_the_flags_say) {
+  using testing::ElementsAre;
+  const ManagerOptions as_usual = prepare()->manager;
+  EXPECT_THAT(as_usual.controllers, ElementsAre("cloud-node-controller", "service-lb-controller"));
+  EXPECT_THAT(as_usual.service.plan.classes, ElementsAre("isthmus.dev/lb"));
+  EXPECT_TRUE(as_usual.service.plan.serves_unclassed);
+  EXPECT_EQ(as_usual.service.plan.node_health, controllers::NodeHealth::automatic);
+  EXPECT_TRUE(as_usual.service.shares_targets);
+  EXPECT_EQ(as_usual.service_workers, 10U);
+
+  options.controllers = "service";
+  options.load_balancer_classes = "example.com/a, isthmus.dev/lb";
+  options.serve_unclassed_services = false;
+  options.lb_node_health = "kubelet";
+  options.lb_target_sets = false;
+  options.load_balancer_drift_period = std::chrono::minutes(3);
+  options.load_balancer_orphan_grace = std::chrono::minutes(4);
+  options.concurrent_service_syncs = 3;
+  const ManagerOptions told = prepare()->manager;
+  EXPECT_THAT(told.controllers, ElementsAre("service-lb-controller"));
+  EXPECT_THAT(told.service.plan.classes, ElementsAre("example.com/a", "isthmus.dev/lb"));
+  EXPECT_FALSE(told.service.plan.serves_unclassed);
+  EXPECT_EQ(told.service.plan.node_health, controllers::NodeHealth::kubelet);
+  EXPECT_FALSE(told.service.shares_targets);
+  EXPECT_EQ(told.service.drift_every, std::chrono::minutes(3));
+  EXPECT_EQ(told.service.orphan_grace, std::chrono::minutes(4));
+  EXPECT_EQ(told.service_workers, 3U);
+}
+
+TEST_F(RunSetupTest, flags_that_name_no_controller_and_no_class_are_refused) {
+  options.controllers = "nodes";
+  options.load_balancer_classes = "a b";
+  EXPECT_FALSE(prepare().has_value());
+  EXPECT_THAT(mistakes.text(), HasSubstr("--controllers: \"nodes\": is no controller"));
+  EXPECT_THAT(mistakes.text(), HasSubstr("--load-balancer-classes: \"a b\""));
+
+  mistakes = {};
+  options.controllers = "*";
+  options.load_balancer_classes = "";
+  options.serve_unclassed_services = false;
+  EXPECT_FALSE(prepare().has_value());
+  EXPECT_THAT(mistakes.text(), HasSubstr("serve no Service at all"));
+}
+
 TEST_F(RunSetupTest, a_wrong_master_is_named_as_such_wherever_the_rest_comes_from) {
   for (const std::string master : {"ftp://x", "http://api.example:6443", "https://"}) {
     options.master = master;

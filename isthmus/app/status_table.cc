@@ -64,10 +64,12 @@ void add_reasons(const api::LoadBalancer& balancer, Rows& rows) {
   if (healthy != nullptr && healthy->status == ConditionStatus::is_false) {
     rows.push_back({explained(*healthy)});
   }
-  const api::Condition* missing =
-      find(balancer.status.conditions, api::condition::return_path_missing);
-  if (missing != nullptr && missing->status == ConditionStatus::is_true) {
-    rows.push_back({explained(*missing)});
+  for (std::string_view type :
+       {api::condition::return_path_missing, api::condition::no_local_target}) {
+    const api::Condition* bad = find(balancer.status.conditions, type);
+    if (bad != nullptr && bad->status == ConditionStatus::is_true) {
+      rows.push_back({explained(*bad)});
+    }
   }
   if (balancer.status.last_repair) {
     rows.push_back(
