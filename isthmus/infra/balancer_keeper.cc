@@ -78,6 +78,32 @@ BalancerKeeper::BalancerKeeper(Doors doors)
       watch_({doors_.book, doors_.rules, doors_.addresses, doors_.clock, doors_.metrics,
               doors_.log}) {}
 
+Result<> BalancerKeeper::start() {
+  TRY(watch_.start());
+  take_own_addresses();
+  return {};
+}
+
+BalancerKeeper::Names BalancerKeeper::look_at_addresses() {
+  Names concerned = watch_.look_at_addresses(staying_);
+  if (!take_own_addresses()) return concerned;
+  for (auto& [name, entry] : doors_.book.entries()) {
+    entry.rules_due = true;
+    concerned.insert(name);
+  }
+  return concerned;
+}
+
+// Whether they have changed, and somebody decides by them.
+bool BalancerKeeper::take_own_addresses() {
+  if (!doors_.role.announce_only) return false;
+  std::set<IpAddress> own;
+  for (const drivers::InterfaceAddress& one : doors_.addresses.others()) own.insert(one.address);
+  if (own == doors_.role.own_addresses) return false;
+  doors_.role.own_addresses = std::move(own);
+  return true;
+}
+
 BalancerKeeper::Intent BalancerKeeper::intent(const ObjectName& name,
                                               const BookEntry& entry) const {
   const std::uint64_t in_kernel = doors_.rules.kernel().generation_of(name);

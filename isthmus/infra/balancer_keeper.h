@@ -48,9 +48,9 @@ class BalancerKeeper {
   explicit BalancerKeeper(Doors doors);
 
   // As HostWatch says.
-  Result<> start() { return watch_.start(); }
+  Result<> start();
   Names look_at_rules() { return watch_.look_at_rules(staying_); }
-  Names look_at_addresses() { return watch_.look_at_addresses(staying_); }
+  Names look_at_addresses();
   bool rules_not_seen() const { return watch_.rules_not_seen(); }
   bool addresses_not_seen() const { return watch_.addresses_not_seen(); }
 
@@ -85,6 +85,7 @@ class BalancerKeeper {
   struct Plan;
   class ServedAfter;
 
+  bool take_own_addresses();
   Intent intent(const ObjectName& name, const BookEntry& entry) const;
   Resolution resolved(const BookEntry& entry) const;
 

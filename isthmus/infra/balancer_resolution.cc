@@ -53,9 +53,9 @@ class Resolver {
       }
     }
     source = record_.spec.source_address.value_or(source);
-    result_.balancer.source_address = source == api::SourceAddress::keep
-                                          ? drivers::SourceAddress::keep
-                                          : drivers::SourceAddress::masquerade;
+    const bool keeps = source == api::SourceAddress::keep && !host_.announce_only;
+    result_.balancer.source_address =
+        keeps ? drivers::SourceAddress::keep : drivers::SourceAddress::masquerade;
   }
 
   // One past the end where there is no such group, which no driver takes.
@@ -95,8 +95,10 @@ class Resolver {
                           .endpoint = endpoint,
                           .check = {},
                           .verdict = {.health = api::Health::unchecked, .reason = {}}};
+    const bool could_do_something =
+        !host_.announce_only || host_.own_addresses.contains(endpoint.address);
     const bool checked =
-        group.health_check && !host_.announce_only && has_family(record_, endpoint.address.family);
+        group.health_check && could_do_something && has_family(record_, endpoint.address.family);
     if (checked) {
       target.check = Check{endpoint.address, *group.health_check};
       if (target.check->how.port == 0) target.check->how.port = endpoint.port;

@@ -21,7 +21,11 @@ namespace isthmus::infra {
 // This host, as far as decisions depend on it.
 struct HostRole {
   std::string name;
-  bool announce_only = false;  // Its driver is `announce`: others balance, nobody is checked.
+  bool announce_only = false;  // Its driver is `announce`: kube-proxy here balances.
+
+  // Of its interfaces, without those of load balancers. Where it only announces, no target is
+  // checked but those that are this host itself: the others get flows whatever we find.
+  std::set<IpAddress> own_addresses = {};
 };
 
 struct ResolvedTarget {

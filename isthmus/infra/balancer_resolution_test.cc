@@ -154,12 +154,17 @@ TEST(balancer_resolution, an_address_of_another_host_is_named_with_it) {
   EXPECT_EQ(scene.resolved().other_host, "lb1");
 }
 
-TEST(balancer_resolution, a_host_that_announces_checks_nobody) {
+TEST(balancer_resolution, a_host_that_announces_checks_nobody_but_itself) {
   Scene scene;
   scene.host.announce_only = true;
   const Resolution resolution = scene.resolved();
   EXPECT_TRUE(resolution.balancer.announce_only);
+  EXPECT_EQ(resolution.balancer.source_address, drivers::SourceAddress::masquerade);
   EXPECT_TRUE(resolution.checks().empty());
+  scene.host.own_addresses = {ip("10.0.0.2"), ip("10.0.0.9")};
+  const std::vector<Check> checks = scene.resolved().checks();
+  ASSERT_EQ(checks.size(), 1);
+  EXPECT_EQ(checks[0].address, ip("10.0.0.2"));
 }
 
 TEST(balancer_resolution, who_owns_slots_is_serving_in_the_groups_of_its_listeners) {

@@ -75,6 +75,9 @@ Said healthy(const TargetFacts& targets) {
 }
 
 Said return_path(const Findings& findings) {
+  if (findings.targets.local) {
+    return {ConditionStatus::is_false, reason::not_needed, "this host only announces the address"};
+  }
   if (!findings.targets.keeps_source) {
     return {ConditionStatus::is_false, reason::not_needed,
             "targets see this host's address and answer to it"};
@@ -85,6 +88,42 @@ Said return_path(const Findings& findings) {
             "targets' route to the clients; make it so, or set sourceAddress to masquerade"};
   }
   return {ConditionStatus::is_false, reason::replies_pass, ""};
+}
+
+Said local_target(api::Health found, const TargetFacts& targets) {
+  switch (found) {
+    case api::Health::unhealthy:
+      return {ConditionStatus::is_true, api::condition::no_local_target,
+              fmt::format("kube-proxy on this host balances, and the check of this host {}: with "
+                          "externalTrafficPolicy Local, no pod of the Service is ready here, so "
+                          "run one on this host, or use Cluster; with Cluster, kube-proxy itself "
+                          "is not well",
+                          targets.local_failure)};
+    case api::Health::healthy:
+      return {ConditionStatus::is_false, reason::local_target, ""};
+    case api::Health::unknown:
+      return {ConditionStatus::unknown, reason::not_judged, "this host was not judged yet"};
+    case api::Health::unchecked:
+      break;
+  }
+  return {ConditionStatus::unknown, reason::unchecked,
+          "no target with a health check is this host, so nobody knows what kube-proxy here does"};
+}
+
+// What there is to say of it, first of all whether the host is one of the targets at all.
+void look_at_local_targets(const Resolution& resolution, TargetFacts& facts) {
+  facts.local = api::Health::unchecked;
+  for (const ResolvedTarget& target : resolution.targets) {
+    if (!target.check || facts.local == api::Health::unhealthy) continue;
+    if (target.verdict.health < *facts.local) continue;
+    facts.local = target.verdict.health;
+    if (facts.local != api::Health::unhealthy) continue;
+    const Check& check = *target.check;
+    const bool http = check.how.protocol == api::HealthCheck::Protocol::http;
+    facts.local_failure =
+        fmt::format("({}{}) fails: {}", to_string(Endpoint{check.address, check.how.port}),
+                    http ? check.how.path : "", target.verdict.reason);
+  }
 }
 
 Said ready(const std::vector<Said>& needed) {
@@ -150,6 +189,7 @@ TargetFacts facts_of(const Resolution& resolution, const Serving& serving) {
   facts.keeps_source = resolution.balancer.source_address == drivers::SourceAddress::keep;
   facts.missing_sets = resolution.missing_sets;
   facts.unserved = first_unserved(resolution.balancer);
+  if (resolution.balancer.announce_only) look_at_local_targets(resolution, facts);
   return facts;
 }
 
@@ -180,6 +220,14 @@ api::LoadBalancerStatus status_of(const BalancerRecord& record, const Findings& 
   say(api::condition::programmed, needed[2]);
   say(api::condition::targets_healthy, healthy(findings.targets));
   say(api::condition::return_path_missing, return_path(findings));
+  if (const std::optional<api::Health>& local = findings.targets.local) {
+    say(api::condition::no_local_target, local_target(*local, findings.targets));
+  } else {
+    // Said by another driver, if at all.
+    std::erase_if(status.conditions, [](const api::Condition& condition) {
+      return condition.type == api::condition::no_local_target;
+    });
+  }
   say(api::condition::ready, ready(needed));
   return status;
 }

@@ -40,6 +40,8 @@ inline constexpr std::string_view unchecked = "Unchecked";
 inline constexpr std::string_view not_judged = "NotJudgedYet";
 inline constexpr std::string_view no_targets = "NoTargets";
 inline constexpr std::string_view set_missing = "TargetSetMissing";
+// Of NoLocalTarget, beside its own name, Unchecked and NotJudgedYet.
+inline constexpr std::string_view local_target = "LocalTarget";
 // Of ReturnPathMissing.
 inline constexpr std::string_view replies_pass = "RepliesPass";
 inline constexpr std::string_view no_replies = "NoReplies";
@@ -69,6 +71,11 @@ struct TargetFacts {
   bool keeps_source = false;
   std::vector<std::string> missing_sets;
   std::optional<drivers::ListenerKey> unserved{};  // The first that no target can serve.
+
+  // Of a host that only announces: what is known of the target that it is itself, the worst of
+  // several; and what was asked in vain, "10.0.0.11:30123/healthz fails: connection refused".
+  std::optional<api::Health> local{};
+  std::string local_failure{};
 
   friend bool operator==(const TargetFacts&, const TargetFacts&) = default;
 };

@@ -118,6 +118,43 @@ TEST(balancer_status, a_missing_way_back_is_told_under_keep_only) {
   EXPECT_EQ(said(findings, "ReturnPathMissing"), "True NoReplies");
 }
 
+TEST(balancer_status, an_announcer_says_whether_it_has_a_target_of_its_own) {
+  Resolution resolution;
+  auto said_now = [&] {
+    Findings findings = all_well();
+    findings.targets = facts_of(resolution, {});
+    return said(findings, "NoLocalTarget");
+  };
+  EXPECT_EQ(said_now(), "");
+  resolution.balancer.announce_only = true;
+  EXPECT_EQ(said_now(), "Unknown Unchecked");
+  resolution.targets.resize(2);
+  for (ResolvedTarget& target : resolution.targets) {
+    target.endpoint = {ip("10.0.0.1"), 30080};
+    target.check = Check{ip("10.0.0.1"), {}};
+    target.check->how.port = 30123;
+    target.check->how.protocol = api::HealthCheck::Protocol::http;
+    target.check->how.path = "/healthz";
+    target.verdict = {};
+  }
+  EXPECT_EQ(said_now(), "Unknown NotJudgedYet");
+  resolution.targets[0].verdict.health = resolution.targets[1].verdict.health =
+      api::Health::healthy;
+  EXPECT_EQ(said_now(), "False LocalTarget");
+  resolution.targets[0].verdict = {api::Health::unhealthy, "connection refused"};
+  EXPECT_EQ(said_now(), "True NoLocalTarget");
+  EXPECT_EQ(facts_of(resolution, {}).local_failure,
+            "(10.0.0.1:30123/healthz) fails: connection refused");
+}
+
+TEST(balancer_status, what_an_announcer_said_goes_with_it) {
+  Findings findings = all_well();
+  findings.targets.local = api::Health::healthy;
+  const api::LoadBalancerStatus before = status_of(a_record(), findings, {}, kNow);
+  EXPECT_EQ(said(before, "NoLocalTarget"), "False LocalTarget");
+  EXPECT_EQ(said(status_of(a_record(), all_well(), before, kNow), "NoLocalTarget"), "");
+}
+
 TEST(balancer_status, a_condition_that_stays_keeps_its_time) {
   const api::LoadBalancerStatus first = status_of(a_record(), all_well(), {}, kNow);
   const WallTime then = kNow + std::chrono::hours(1);

@@ -28,6 +28,7 @@ constexpr std::array kConditions = {api::condition::accepted,
                                     api::condition::programmed,
                                     api::condition::targets_healthy,
                                     api::condition::return_path_missing,
+                                    api::condition::no_local_target,
                                     api::condition::ready};
 
 // A user of the health checker is a load balancer by its name; neither part has a slash.

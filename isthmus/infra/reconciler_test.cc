@@ -274,5 +274,27 @@ TEST_F(Reconciling, a_host_that_only_announces_lets_its_listeners_ports_through)
   EXPECT_EQ(process->said("Ready"), "True Ready");
 }
 
+TEST_F(Reconciling, an_announcer_says_while_its_own_host_has_no_target) {
+  begin(true);
+  process->ledger.leave_targets_to_others();
+  const IpAddress own = kernel.addresses.front().address;
+  api::LoadBalancer balancer = a_balancer();
+  balancer.spec.target_groups[0].targets[0].address = own;
+  balancer.spec.target_groups[0].health_check = api::HealthCheck{};
+  process->prober.down = {{own, 30080}, {ip("10.1.0.2"), 30080}};
+  ASSERT_FALSE(process->put(balancer)->problem);
+  world.advance(30s);
+  EXPECT_EQ(process->said("NoLocalTarget"), "True NoLocalTarget");
+  EXPECT_EQ(process->said("Ready"), "True Ready");
+  process->prober.down.erase({own, 30080});
+  world.advance(30s);
+  EXPECT_EQ(process->said("NoLocalTarget"), "False LocalTarget");
+  EXPECT_EQ(process->said("TargetsHealthy"), "True AllHealthy") << "the other is nobody's to judge";
+  kernel.addresses.front().address = ip("10.0.0.77");
+  kernel.changes.addresses = true;
+  world.advance(2s);
+  EXPECT_EQ(process->said("NoLocalTarget"), "Unknown Unchecked");
+}
+
 }  // namespace
 }  // namespace isthmus::infra

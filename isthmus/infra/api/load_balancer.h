@@ -102,6 +102,7 @@ inline constexpr std::string_view address_allocated = "AddressAllocated";
 inline constexpr std::string_view programmed = "Programmed";  // Rules, address and announcement.
 inline constexpr std::string_view targets_healthy = "TargetsHealthy";
 inline constexpr std::string_view return_path_missing = "ReturnPathMissing";
+inline constexpr std::string_view no_local_target = "NoLocalTarget";  // Of driver announce only.
 inline constexpr std::string_view ready = "Ready";
 }  // namespace condition
 

@@ -4,7 +4,7 @@ own, with both drivers."""
 import pytest
 
 from harness.rules import Rules
-from specs import inline, names, serve_cells
+from specs import HTTP_CHECK, condition, inline, names, serve_cells
 
 DRIVERS = ["nft", "announce"]
 
@@ -56,6 +56,23 @@ def test_an_announced_address_is_served_by_whoever_listens_here(net, make_backen
     for name in ("open", "open6", "shut"):
         backend.remove(name)
     assert not net.bound() and not Rules(net).guarded()
+
+
+def test_an_announcer_says_while_its_host_has_no_target_of_its_own(net, make_backend, host_service):
+    backend = make_backend(net, host={"name": "lb1", "driver": "announce"})
+    spec = inline(net, check=HTTP_CHECK, port=net.PORT)
+    spec["targetGroups"][0]["targets"].append({"address": "10.88.0.1", "port": net.PORT})
+    backend.serve("web", spec)
+    backend.until_condition("web", "NoLocalTarget", "False", "LocalTarget")
+
+    host_service.process.end()
+    backend.until_condition("web", "NoLocalTarget", "True", "NoLocalTarget")
+    said = condition(backend.get("web"), "NoLocalTarget")["message"]
+    assert f"10.88.0.1:{net.PORT}/healthz" in said and "externalTrafficPolicy Local" in said
+    assert condition(backend.get("web"), "Ready")["status"] == "True"
+    # Nobody else is asked.
+    health = backend.get("web")["status"]["targetHealth"]
+    assert {t["health"] for t in health if t["address"] != "10.88.0.1"} == {"unchecked"}
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
