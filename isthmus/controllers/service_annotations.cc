@@ -232,7 +232,7 @@ constexpr std::string_view kIntroduction =
 All begin with `isthmus.dev/` and mean the same on every provider. None is ever ignored: one that
 does not exist, does not work yet, or has a value that is none of its own leaves the Service as it
 is, and a Warning event `InvalidAnnotation` names every mistake at once. What else of a Service
-counts stands in [services.md](services.md).
+counts: [what a Service asks for](/docs/reference/services.md).
 
 )";
 

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "isthmus/base/duration.h"
+#include "isthmus/controllers/service_addresses.h"
 #include "isthmus/controllers/service_spec.h"
 
 namespace isthmus::controllers {
@@ -120,9 +121,7 @@ std::string listeners(const Spec& spec) {
 
 std::string addresses(const Spec& spec) {
   std::vector<std::string_view> families;
-  for (const IpFamily family : spec.families) {
-    families.push_back(family == IpFamily::v4 ? "IPv4" : "IPv6");
-  }
+  for (const IpFamily family : spec.families) families.push_back(family_word(family));
   std::string text = fmt::format("; {}", fmt::join(families, " and "));
   if (!spec.requested_addresses.empty()) text += " at " + joined(spec.requested_addresses);
   if (!spec.preferred_addresses.empty()) text += " if free at " + joined(spec.preferred_addresses);

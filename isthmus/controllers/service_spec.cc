@@ -172,18 +172,6 @@ void note_closed_families(const std::vector<IpFamily>& closed, std::vector<Notic
   }
 }
 
-void note_fallback(const NodeCheck& check, std::vector<Notice>& notices) {
-  if (!check.may_switch || check.by != NodeHealth::kubelet) return;
-  notices.push_back(
-      {true, "NodeHealthFallback",
-       fmt::format(
-           "no Node answers at kube-proxy's health port {}, so Nodes count as healthy while "
-           "their kubelet's port {} takes connections, which does not notice a kube-proxy "
-           "that fails; let kube-proxy answer on the Nodes' addresses "
-           "(--healthz-bind-address), or agree with --lb-node-health=kubelet",
-           kKubeProxyHealthPort, check.check.port)});
-}
-
 }  // namespace
 
 SpecifiedService specify(const kube::Service& service, std::string name,
@@ -212,7 +200,6 @@ SpecifiedService specify(const kube::Service& service, std::string name,
   spec.source_ranges = std::move(sources.allowed);
 
   NodeCheck check = node_check_of(service, wishes, options, surroundings, result.complaints);
-  note_fallback(check, result.notices);
   spec.health_check = std::move(check.check);
   result.ensure.checked_by = check.by;
   result.ensure.may_switch = check.may_switch;

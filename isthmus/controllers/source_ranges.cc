@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "isthmus/base/text.h"
+#include "isthmus/controllers/service_addresses.h"
 
 namespace isthmus::controllers {
 namespace {
@@ -39,8 +40,6 @@ IpPrefix cleared_behind(IpAddress address, unsigned bits) {
   }
   return {address, static_cast<std::uint8_t>(bits)};
 }
-
-std::string_view to_string(IpFamily family) { return family == IpFamily::v4 ? "IPv4" : "IPv6"; }
 
 std::string_view everyone_of(IpFamily family) {
   return family == IpFamily::v4 ? "0.0.0.0/0" : "::/0";
@@ -136,7 +135,7 @@ SourceRanges source_ranges(const kube::Service& service, const std::vector<IpFam
         complaint::source_ranges,
         fmt::format("{}: none of the ranges is {}, so nobody could use the load balancer; add {} "
                     "to let everyone in",
-                    written.where, to_string(families.front()), everyone_of(families.front())));
+                    written.where, family_word(families.front()), everyone_of(families.front())));
     return {};
   }
   if (is_everyone) result.allowed.clear();
