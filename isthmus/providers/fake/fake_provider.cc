@@ -37,6 +37,9 @@ Task<Result<>> FakeProvider::check() {
 Task<Result<cloud::Instance>> FakeProvider::get(cloud::ProviderId id) {
   ++gets;
   CO_TRY(co_await suffer());
+  if (id.scheme != scheme_) {
+    co_return fail(Outcome::invalid, to_string(id) + " is no id of " + scheme_);
+  }
   const auto found = std::ranges::find(machines, id, &cloud::Instance::provider_id);
   if (found == machines.end()) co_return fail(Outcome::absent, "there is no " + to_string(id));
   co_return *found;

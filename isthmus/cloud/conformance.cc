@@ -1,0 +1,138 @@
+#include "isthmus/cloud/conformance.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "isthmus/cloud/conformance_impl.h"
+
+namespace isthmus::cloud {
+namespace {
+
+using Verdict = ConformanceStep::Verdict;
+using Needs = ConformanceCheck::Needs;
+
+constexpr std::string_view kCleanUp = "clean-up";
+
+Task<Result<>> lets_us_in(ConformanceBench& bench) {
+  const Result<> there = co_await bench.call<void>([&bench] { return bench.provider().check(); });
+  if (!there) co_return bench.failed_call("check", there.error());
+  if (bench.provider().scheme().empty() || bench.provider().name().empty()) {
+    co_return bench.failed("the provider has no name or no scheme",
+                           "both are constant words: a Node's providerID begins with the scheme");
+  }
+  const Capabilities once = bench.provider().capabilities();
+  const Capabilities again = bench.provider().capabilities();
+  if (once.instances != again.instances || once.load_balancers != again.load_balancers ||
+      once.target_sets != again.target_sets) {
+    co_return bench.failed("what the provider is able to do changes between two questions",
+                           "capabilities are constant from construction to destruction");
+  }
+  co_return {};
+}
+
+std::vector<ConformanceCheck> all_checks() {
+  std::vector<ConformanceCheck> checks;
+  checks.push_back({"check", "The cloud is there and lets us in", Needs::nothing, lets_us_in});
+  add_instance_checks(checks);
+  add_life_checks(checks);
+  add_address_checks(checks);
+  add_attribute_checks(checks);
+  add_news_checks(checks);
+  add_target_set_checks(checks);
+  return checks;
+}
+
+ConformanceStep step_of(const ConformanceCheck& check) {
+  return {.name = check.name, .checks = check.checks};
+}
+
+ConformanceStep clean_up_step() {
+  return {.name = std::string(kCleanUp), .checks = "Nothing of the test is left"};
+}
+
+// Why the step cannot be run; empty: it can.
+std::string missing(Needs needs, const Capabilities& has) {
+  const bool needs_balancers = needs == Needs::load_balancers || needs == Needs::target_sets;
+  if (needs == Needs::instances && has.instances == nullptr) {
+    return "the provider knows no machines";
+  }
+  if (needs_balancers && has.load_balancers == nullptr) {
+    return "the provider has no load balancers";
+  }
+  if (needs == Needs::target_sets && has.target_sets == nullptr) {
+    return "the provider has no target sets";
+  }
+  return {};
+}
+
+Task<ConformanceStep> run_step(ConformanceBench& bench, const ConformanceCheck& check) {
+  Scope& here = co_await current_scope();
+  ConformanceStep step = step_of(check);
+  step.reason = missing(check.needs, bench.provider().capabilities());
+  if (here.is_cancelled()) step.reason = "the run was cut off";
+  if (!step.reason.empty()) co_return step;
+  const Moment begun = here.loop().now();
+  const Result<> end = co_await check.run(bench);
+  step.took = here.loop().now() - begun;
+  ConformanceFinding finding = bench.take_finding(end);
+  if (here.is_cancelled()) finding = {Verdict::skipped, "the run was cut off", {}};
+  step.verdict = finding.verdict;
+  step.reason = std::move(finding.reason);
+  step.next_step = std::move(finding.next_step);
+  co_return step;
+}
+
+}  // namespace
+
+bool ConformanceReport::passed() const { return count(Verdict::failed) == 0 && left.empty(); }
+
+std::size_t ConformanceReport::count(Verdict verdict) const {
+  return std::ranges::count(steps, verdict, &ConformanceStep::verdict);
+}
+
+Task<ConformanceReport> run_conformance(ConformanceDoors doors, ConformanceOptions options,
+                                        Uncancellable cleanup) {
+  Scope& here = co_await current_scope();
+  ConformanceBench bench(doors, std::move(options));
+  ConformanceReport report{.cluster = bench.cluster()};
+  const std::vector<ConformanceCheck> checks = all_checks();
+  for (const ConformanceCheck& check : checks) {
+    ConformanceStep step = co_await run_step(bench, check);
+    if (doors.tell) doors.tell(step);
+    report.steps.push_back(std::move(step));
+  }
+
+  const Moment begun = here.loop().now();
+  report.left = co_await cleanup.run(bench.clean_up());
+  ConformanceStep step = clean_up_step();
+  step.took = here.loop().now() - begun;
+  step.verdict = report.left.empty() ? Verdict::passed : Verdict::failed;
+  for (const std::string& name : report.left) {
+    step.reason += (step.reason.empty() ? "still there: " : ", ") + name;
+  }
+  if (!report.left.empty()) step.next_step = "take away by hand what is named";
+  if (doors.tell) doors.tell(step);
+  report.steps.push_back(std::move(step));
+  co_return report;
+}
+
+std::vector<ConformanceStep> conformance_steps() {
+  std::vector<ConformanceStep> steps;
+  for (const ConformanceCheck& check : all_checks()) steps.push_back(step_of(check));
+  steps.push_back(clean_up_step());
+  return steps;
+}
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::passed:
+      return "passed";
+    case Verdict::failed:
+      return "failed";
+    case Verdict::skipped:
+      return "skipped";
+  }
+  return {};
+}
+
+}  // namespace isthmus::cloud
