@@ -58,7 +58,9 @@ up() {
   unshare --pid --fork --kill-child --mount --mount-proc --propagation private \
     "$here" inside "$bin" "$state" "$nodes" "$cloud" > "$state/inside.log" 2>&1 < /dev/null &
   echo $! > "$state/pid"
-  [ -z "$owner" ] || "$here" follow "$state" "$owner" > /dev/null 2>&1 < /dev/null &
+  if [ -n "$owner" ]; then
+    "$here" follow "$state" "$owner" > /dev/null 2>&1 < /dev/null &
+  fi
   # The namespaces are only usable once their first process runs in them.
   until_true 120 is_up_or_over
   [ -e "$state/ready" ]

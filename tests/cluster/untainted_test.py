@@ -1,0 +1,76 @@
+"""A cluster whose kubelets wait for no cloud: Nodes are theirs alone, no inventory names them, and
+the service controller by itself gives Services their addresses.
+"""
+
+import pytest
+
+from cluster import ADDRESS, NODES, clients_of, machines_of
+from harness.kube import addresses, is_tainted
+from harness.processes import Stage
+from harness.wait import until
+from manifests import service
+from road import Road
+
+
+@pytest.fixture(scope="module")
+def cluster(clusters):
+    return clusters("none")
+
+
+@pytest.fixture(scope="module")
+def nodes_before(cluster):
+    return {name: what_we_might_write(cluster.node(name)) for name in NODES}
+
+
+@pytest.fixture(scope="module")
+def road(cluster, nodes_before):
+    with Stage() as stage:
+        road = stage.add(Road(cluster, "router", cluster.router, driver="nft", interface="front",
+                              ranges=["10.77.0.192/28"], machines=None,
+                              flags=["--controllers=service-lb-controller"]))
+        road.start()
+        yield road
+        road.delete("web", "near")
+
+
+def what_we_might_write(node):
+    return {"labels": node["metadata"]["labels"], "taints": node["spec"].get("taints"),
+            "providerID": node["spec"].get("providerID"), "addresses": addresses(node)}
+
+
+def test_the_kubelets_wait_for_nobody(nodes_before):
+    for name, node in nodes_before.items():
+        assert node["providerID"] is None
+        assert node["addresses"] == [("InternalIP", ADDRESS[name]), ("Hostname", name)]
+
+
+def test_services_get_addresses_and_answer(road):
+    road.cluster.apply(
+        service("web"),
+        service("near", of="single", externalTrafficPolicy="Local",
+                annotations={"isthmus.dev/source-address": "keep"}))
+
+    web, near = road.address("web"), road.address("near")
+
+    for udp, port in ((False, 80), (True, 53)):
+        assert machines_of(road.answers(web, port, udp=udp, count=40)) == set(NODES)
+    until(lambda: set(road.rules().slots(near)) == {ADDRESS["node2"]}, 30, "only node2 serves")
+    answers = road.answers(near)
+    assert machines_of(answers) == {"node2"}
+    assert clients_of(answers) == {"10.77.0.10"}
+
+
+def test_a_service_goes(road):
+    road.delete("web", "near")
+
+    assert road.balancers() == []
+    assert road.bound() == set()
+
+
+def test_no_node_was_written(road, nodes_before):
+    for name in NODES:
+        node = road.cluster.node(name)
+        assert not is_tainted(node)
+        assert what_we_might_write(node)["labels"] == nodes_before[name]["labels"]
+        assert "providerID" not in node["spec"]
+        assert what_we_might_write(node)["addresses"] == nodes_before[name]["addresses"]
