@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # pylint: disable=wrong-import-position
 from harness import isthmus, netns, proxy  # noqa: E402
 from harness.apiserver import ApiServer  # noqa: E402
-from harness.processes import Stage  # noqa: E402
+from harness.processes import Stage, sanitizer_findings  # noqa: E402
 from harness.topology import Topology  # noqa: E402
 
 
@@ -63,18 +63,6 @@ def directory(request):
     if not findings and not any(report and report.failed for report in reports):
         shutil.rmtree(path)
     assert not findings, f"{findings}; logs are kept in {path}"
-
-
-def sanitizer_findings(directory):
-    """What sanitizers said in the logs: a program may die of it after its test has passed."""
-    found = []
-    for place, _, names in os.walk(directory):
-        for name in names:
-            if name.endswith(".log"):
-                with open(os.path.join(place, name), encoding="utf-8", errors="replace") as log:
-                    found += [f"{name}: {line.strip()}" for line in log
-                              if "Sanitizer" in line or "runtime error:" in line]
-    return found
 
 
 @pytest.fixture
@@ -162,13 +150,21 @@ def nets(tmp_path_factory):
 
 
 @pytest.fixture
-def make_net(nets):
-    """make_net(flat=…, rootless=…, machines=…): a topology.Topology as it was in the beginning."""
-    def make(*, flat=False, rootless=None, **kind):
+def get_net(nets):
+    """get_net(flat=…, rootless=…, machines=…): a topology.Topology as the last test has left it."""
+    def get(*, flat=False, rootless=None, **kind):
         rootless = os.geteuid() != 0 if rootless is None else rootless
         if reason := netns.why_not(rootless):
             pytest.skip(f"no namespaces here: {reason}")
-        net = nets(flat=flat, rootless=rootless, **kind)
+        return nets(flat=flat, rootless=rootless, **kind)
+    return get
+
+
+@pytest.fixture
+def make_net(get_net):
+    """Likewise, as it was in the beginning."""
+    def make(**kind):
+        net = get_net(**kind)
         net.reset()
         return net
     return make

@@ -103,12 +103,15 @@ class Kube:
 
     def clean(self):
         """Forgets all that tests leave: Services, Nodes, Events, the lease."""
-        for service in self.items(ALL_SERVICES):
-            self._remove_service(service["metadata"])
+        self.remove_services()
         self.delete_all(NODES)
         self.delete_all(EVENTS)
         self.client.request("DELETE", LEASE)
 
+
+    def remove_services(self):
+        for service in self.items(ALL_SERVICES):
+            self._remove_service(service["metadata"])
 
     def _remove_service(self, metadata):
         """Whoever else wants it to stay; but not the API server's own."""

@@ -53,6 +53,15 @@ class Kubelets:
         self._machines.pop(machine.name)
         self._kube.delete(f"{kube.NODES}/{machine.name}")
 
+    def serve(self, service):
+        """Whether all machines that should listen on a Service's node ports do."""
+        self._must_work()
+        for machine in self._machines.values():
+            _, shown = self._shown.get(machine.name, (0, []))
+            if any(port not in shown for port in self._ports_of(machine, service["spec"])):
+                return False
+        return True
+
     def end(self):
         self._over.set()
         self._thread.join(30)

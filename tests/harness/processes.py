@@ -120,6 +120,18 @@ class Stage:
         self.close()
 
 
+def sanitizer_findings(directory):
+    """What sanitizers said in the logs: a program may die of it after its test has passed."""
+    found = []
+    for place, _, names in os.walk(directory):
+        for name in names:
+            if name.endswith(".log"):
+                with open(os.path.join(place, name), encoding="utf-8", errors="replace") as log:
+                    found += [f"{name}: {line.strip()}" for line in log
+                              if "Sanitizer" in line or "runtime error:" in line]
+    return found
+
+
 def free_port():
     """A port of loopback that was free a moment ago."""
     with socket.socket() as probe:

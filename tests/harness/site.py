@@ -11,15 +11,18 @@ from . import kube
 from .isthmus import Infra, Manager, machine, metric
 from .kubelets import Kubelets
 from .processes import Stage
+from .rules import Rules
 from .wait import until
 
 CLASS = "isthmus.dev/lb"
+EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers"
 FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
 BALANCERS = "/v1/owners/local/loadbalancers"
 
 
 class Site:
-    """Attributes: net, k8s, kubectl, infra, kubelets, manager (the last one that was started)."""
+    """Attributes: net, k8s, kubectl, infra, kubelets, manager (the last one that was started), flags
+    (of that one)."""
 
     def __init__(self, directory, server, net, *, pools=None, driver="nft", **config):
         """server: an ApiServer. pools: of the backend; default: the network's own, in which client
@@ -31,6 +34,9 @@ class Site:
         self.kubectl = server.kubectl
         self.manager = None
         self._stage = Stage()
+        self._is_spoilt = False
+        self._managers = []
+        self._at_first = ()
         self.infra = self._stage.add(Infra(
             os.path.join(self.directory, "infra"), [inventory_line(each) for each in net.machines],
             inside=net.host, host={"name": "lb1", "driver": driver, "probe": "50ms"},
@@ -42,12 +48,15 @@ class Site:
 
     def set_pools(self, *pools):
         """As somebody who edits the configuration of the running backend."""
+        self._is_spoilt = True
         self.infra.write_config({**self.infra.read_config(), "pools": list(pools)})
 
     def start_manager(self, *flags, name="manager", **arguments):
+        self.flags = flags
         self.manager = self._stage.add(Manager(
             self.directory, arguments.pop("kubeconfig", self.server.kubeconfig),
             arguments.pop("cloud_config", self.infra.cloud_config), *flags, name=name, **arguments))
+        self._managers.append(self.manager)
         return self.manager
 
     def join(self, *machines):
@@ -57,6 +66,57 @@ class Site:
         for each in machines:
             until(lambda each=each: not kube.is_tainted(self.k8s.node(each.name)),
                   what=f"{each.name} initialized")
+        self._at_first = self._at_first or machines
+
+    def settle(self):
+        """Waits until the manager sends to all Nodes that there are."""
+        manifest = {"apiVersion": "v1", "kind": "Service",
+                    "metadata": {"name": "settle", "namespace": "default"},
+                    "spec": {"type": "LoadBalancer", "ports": [{"port": 1}]}}
+        self.apply(manifest)
+        wanted = {each.v4 for each in self._at_first}
+        until(lambda: self.targets("settle") == wanted, 40, "all Nodes are targets")
+        self.remove_services()
+        self.k8s.delete_all(kube.EVENTS)
+
+    def is_spoilt(self):
+        """Whether it cannot be what it was in the beginning."""
+        return (self._is_spoilt or len(self._managers) != 1 or not self.infra.process.running
+                or not self.manager.process.running)
+
+    def restore(self):
+        """As it was in the beginning; AssertionError when something of Services stays behind."""
+        for machine in self.net.machines:
+            machine.make_well()
+        self.kubelets.has_pods = None
+        self.kubelets.proxy = "everywhere"
+        self.remove_services()
+        excluded = self.k8s.items(kube.NODES, labelSelector=EXCLUDED)
+        for node in self.k8s.items(kube.NODES):
+            self.k8s.patch(f"{kube.NODES}/{node['metadata']['name']}", {
+                "metadata": {"labels": {EXCLUDED: None}}, "spec": {"unschedulable": None}})
+        names = {node["metadata"]["name"] for node in self.k8s.items(kube.NODES)}
+        wanted = {machine.name for machine in self._at_first}
+        for machine in self.net.machines:
+            if machine.name in names - wanted:
+                self.kubelets.leave(machine)
+        self.join(*(each for each in self._at_first if each.name not in names))
+        self.k8s.delete_all(kube.EVENTS)
+        if names != wanted or excluded:
+            self.settle()
+
+    def remove_services(self, seconds=20):
+        """All of them, and waits until nothing is left of them."""
+        for each in self.k8s.items(kube.SERVICES):
+            if each["metadata"]["name"] != "kubernetes":
+                self.k8s.delete(f"{kube.SERVICES}/{each['metadata']['name']}")
+
+        def nothing():
+            assert not self.balancers() and not self.held() and not self.net.bound()
+            rules = Rules(self.net)
+            assert not rules.listeners() and not rules.guarded() and not rules.notes()
+        until(nothing, seconds, "nothing is left")
+        self.k8s.remove_services()  # Those that somebody else keeps.
 
     def end(self):
         self._stage.close()
@@ -68,9 +128,14 @@ class Site:
             self.kubectl("apply", "-f", "-", input=json.dumps(manifest))
 
     def serve(self, manifest, seconds=20):
-        """Applies a Service and waits for its addresses: see `ready`."""
+        """Applies a Service and waits for its addresses (see `ready`), and that machines that it
+        goes to are known and listen."""
+        name = manifest["metadata"]["name"]
         self.apply(manifest)
-        return self.ready(manifest["metadata"]["name"], seconds)
+        addresses = self.ready(name, seconds)
+        until(lambda: self.targets(name), seconds, f"targets of {name}")
+        until(lambda: self.kubelets.serve(self.service(name)), what="machines that listen")
+        return addresses
 
     def service(self, name):
         return self.k8s.service(name)
@@ -90,7 +155,9 @@ class Site:
         return until(complete, seconds, f"addresses of {name}")
 
     def events(self, name, reason=None, kind=None):
-        return self.k8s.events(name, reason, kind, about="Service")
+        """Those of the manager; the API server has its own."""
+        return [event for event in self.k8s.events(name, reason, kind, about="Service")
+                if event["source"].get("component") == "service-controller"]
 
     def warned(self, name, *words, reason=None, seconds=20):
         """The newest Warning about a Service that has all these words, once there is one."""
@@ -134,6 +201,11 @@ class Site:
         """The addresses that are held for load balancers."""
         items = self.infra.client.request("GET", "/v1/owners/local/addresses").json()["items"]
         return {item["metadata"]["name"] for item in items if item["status"]["state"] == "held"}
+
+    def targets(self, name):
+        """The addresses that a Service's load balancer sends to."""
+        balancer = self.balancer(name) or {"status": {}}
+        return {target["address"] for target in balancer["status"].get("targetHealth", [])}
 
     def well(self, name):
         """The machines that pass all health checks of a Service's load balancer."""

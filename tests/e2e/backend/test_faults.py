@@ -11,10 +11,11 @@ from specs import condition, inline, names
 DAMAGE = {
     "table": ["nft", "delete", "table", "inet", "isthmus"],
     "everything": ["nft", "flush", "ruleset"],
+    "rules": ["nft", "flush", "table", "inet", "isthmus"],
 }
 
 
-@pytest.mark.parametrize("damage", ["table", "everything", "address"])
+@pytest.mark.parametrize("damage", ["table", "everything", "rules", "address"])
 def test_what_others_take_away_is_put_back_and_told(net, backend, damage):
     address = backend.serve("web", inline(net))["status"]["addresses"][0]
 
@@ -30,6 +31,47 @@ def test_what_others_take_away_is_put_back_and_told(net, backend, damage):
     assert net.bound() == {address}
     names(net.ask(address, 80, count=5))
     assert backend.metric("infra_drift_repairs_total") >= 1
+
+
+def test_what_was_put_back_is_counted_once_and_told_to_who_watches(net, backend):
+    address = backend.serve("web", inline(net))["status"]["addresses"][0]
+    backend.serve("other", inline(net))
+    listed = backend.client.request("GET", backend.path("loadbalancers")).json()
+    _, lines = backend.client.stream(backend.path("watch"),
+                                     query={"from": listed["metadata"]["revision"]})
+    with lines:
+        net.host.run("ip", "address", "del", address + "/32", "dev", "eth0")
+
+        def told():
+            return [line["object"] for line in lines.seen if line["type"] == "changed"
+                    and line["object"]["status"].get("repairs")]
+        until(told, 60)
+
+    assert {balancer["metadata"]["name"] for balancer in told()} == {"web"}
+    status = told()[-1]["status"]
+    assert status["repairs"] == 1 and address in status["lastRepair"]["reason"], status
+    assert backend.metric("infra_drift_repairs_total", kind="address") == 1
+    assert backend.get("other")["status"]["repairs"] == 0
+
+
+@pytest.mark.parametrize("damage", ["table", "address"])
+def test_what_others_take_from_an_announcer_is_put_back(net, make_backend, damage):
+    service = net.start_responder("itself", net.host)
+    backend = make_backend(net, host={"name": "lb1", "driver": "announce"})
+    address = backend.serve("web", inline(net, port=net.PORT))["status"]["addresses"][0]
+    shut = net.PORT + 1
+
+    if damage == "address":
+        net.host.run("ip", "address", "del", address + "/32", "dev", "eth0")
+    else:
+        net.host.run(*DAMAGE[damage])
+
+    until(lambda: backend.get("web")["status"]["repairs"] >= 1, 60)
+    assert net.bound() == {address}
+    assert set(names(net.ask(address, net.PORT, count=3))) == {"itself"}
+    assert "error" in net.ask(address, shut, timeout=0.4)[0]
+    assert address in backend.get("web")["status"]["lastRepair"]["reason"]
+    service.process.end()
 
 
 def test_what_is_others_stays(net, make_backend):
