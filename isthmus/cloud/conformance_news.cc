@@ -1,9 +1,9 @@
+#include "isthmus/cloud/conformance_impl.h"
+
 #include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
-
-#include "isthmus/cloud/conformance_impl.h"
 
 namespace isthmus::cloud {
 namespace {

@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include "isthmus/cloud/conformance_impl.h"
+
+#include <fmt/format.h>
 
 namespace isthmus::cloud {
 namespace {

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <gtest/gtest.h>
+
 #include "isthmus/base/virtual_world.h"
 #include "isthmus/cloud/conformance.h"
 #include "isthmus/providers/fake/fake_provider.h"
@@ -20,7 +22,7 @@ using Tell = std::function<void(LoadBalancerNews)>;
 // What is wrong: plain functions of the cloud and the arguments. nullptr: nothing.
 struct Mutant {
   std::string name;
-  std::string caught_by;  // The step that must fail.
+  std::string caught_by = {};  // The step that must fail.
   void (*set_up)(FakeProvider&) = nullptr;
   Task<Result<Balancer>> (*ensure)(FakeProvider&, LoadBalancerSpec) = nullptr;
   Task<Result<>> (*release)(FakeProvider&, std::string) = nullptr;
@@ -137,10 +139,26 @@ struct ConformanceWorld {
     ISTHMUS_ASSERT(false, "there is no such step");
   }
 
+  // The cloud with that bug fails at the step that is there to see it, with a reason and what to
+  // do.
+  void expect_caught(const Mutant& mutant) {
+    MutantProvider provider(cloud, mutant);
+    const ConformanceReport report = run(provider);
+    const ConformanceStep& caught = step(report, mutant.caught_by);
+    EXPECT_EQ(caught.verdict, ConformanceStep::Verdict::failed);
+    EXPECT_FALSE(caught.reason.empty());
+    EXPECT_FALSE(caught.next_step.empty());
+    EXPECT_FALSE(report.passed());
+  }
+
   VirtualWorld world;
   Scope outliving{world.loop};
   SeededRandom random{7};
   FakeProvider cloud;
 };
+
+inline std::string mutant_name(const testing::TestParamInfo<Mutant>& info) {
+  return info.param.name;
+}
 
 }  // namespace isthmus::cloud

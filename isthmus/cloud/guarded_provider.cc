@@ -1,8 +1,12 @@
 #include "isthmus/cloud/guarded_provider.h"
 
+#include <set>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "isthmus/base/scope.h"
 
 namespace isthmus::cloud {
 namespace {
@@ -36,6 +40,16 @@ class GuardedInstances final : public Instances {
   Guard& guard_;
 };
 
+// What makes a state unusable, whoever answered it; empty: nothing. It is `lost`, as it may be
+// about anything.
+std::string nonsense_in(const LoadBalancerState& state) {
+  if (state.name.empty()) return "a load balancer without a name";
+  if (state.settled && !state.is_leaving && state.addresses.empty()) {
+    return fmt::format("{}, settled without an address", state.name);
+  }
+  return {};
+}
+
 class GuardedLoadBalancers final : public LoadBalancers {
  public:
   GuardedLoadBalancers(LoadBalancers& next, Guard& guard) : next_(next), guard_(guard) {}
@@ -56,23 +70,48 @@ class GuardedLoadBalancers final : public LoadBalancers {
     co_return about(name, std::move(state));
   }
   Task<Result<Listing<LoadBalancerState>>> list() override {
-    return guard_.call("load_balancer_list", guard_.limits().list_deadline, next_.list());
+    Listing<LoadBalancerState> answer = CO_TRY(
+        co_await guard_.call("load_balancer_list", guard_.limits().list_deadline, next_.list()));
+    std::set<std::string> seen;
+    const auto unusable = std::erase_if(answer.items, [&seen](const LoadBalancerState& state) {
+      return !nonsense_in(state).empty() || !seen.insert(state.name).second;
+    });
+    if (unusable > 0) answer.completeness = Completeness::partial;
+    co_return answer;
   }
   Task<Result<LoadBalancerPreview>> preview(LoadBalancerSpec spec) override {
     return guard_.call("load_balancer_preview", guard_.limits().call_deadline,
                        next_.preview(std::move(spec)));
   }
 
-  // One long call, which neither holds a permit of the gate nor says how well the cloud is.
+  // One long call, which neither holds a permit of the gate nor says how well the cloud is. News
+  // that cannot be understood end it, because what comes after them would be read as all there is.
   Task<Result<>> follow(std::function<void(LoadBalancerNews)> tell) override {
-    return next_.follow(std::move(tell));
+    Scope& here = co_await current_scope();
+    Scope scope(here);
+    std::string nonsense;
+    const auto judged = [&scope, &nonsense, &tell](LoadBalancerNews news) {
+      for (const LoadBalancerState& state : news.states) {
+        if (nonsense.empty()) nonsense = nonsense_in(state);
+      }
+      if (nonsense.empty()) tell(std::move(news));
+      if (!nonsense.empty()) scope.cancel();
+    };
+    Result<> end = co_await scope.run(next_.follow(judged));
+    if (!nonsense.empty()) co_return fail(Outcome::lost, "the news tell of " + nonsense);
+    co_return end;
   }
 
  private:
   static Result<LoadBalancerState> about(const std::string& name, LoadBalancerState state) {
-    if (state.name == name) return state;
-    return fail(Outcome::lost,
-                fmt::format("asked for {}, and was answered about {}", name, state.name));
+    if (state.name != name) {
+      return fail(Outcome::lost,
+                  fmt::format("asked for {}, and was answered about {}", name, state.name));
+    }
+    if (std::string nonsense = nonsense_in(state); !nonsense.empty()) {
+      return fail(Outcome::lost, "contradictory answer: " + nonsense);
+    }
+    return state;
   }
 
   LoadBalancers& next_;

@@ -1,6 +1,7 @@
 // The guard in the words of the contract: wraps each capability of a provider, and judges its
-// answers. One about another thing than asked for is `lost`, whoever gave it; a machine in a list
-// that has no id makes the list partial.
+// answers. One about another thing than asked for is `lost`, whoever gave it, and so is a load
+// balancer that is settled without an address. In a list such an item, one without a name or id and
+// one that is there twice make the list partial; among news they end the stream.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,7 @@
 #include "isthmus/cloud/guarded_provider.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "isthmus/base/virtual_world.h"
@@ -21,21 +23,25 @@ struct Confused final : Provider, Instances, LoadBalancers {
                                 Completeness::complete};
   }
   Task<Result<LoadBalancerState>> ensure(LoadBalancerSpec) override {
-    co_return LoadBalancerState{.name = "other"};
+    co_return LoadBalancerState{.name = "lb-2"};
   }
   Task<Result<>> release(std::string) override { co_return {}; }
   Task<Result<LoadBalancerState>> get(std::string) override {
-    co_return LoadBalancerState{.name = "other"};
+    co_return LoadBalancerState{.name = "lb-2"};
   }
   Task<Result<Listing<LoadBalancerState>>> list() override {
-    co_return Listing<LoadBalancerState>{};
+    co_return Listing<LoadBalancerState>{states, Completeness::complete};
   }
   Task<Result<LoadBalancerPreview>> preview(LoadBalancerSpec) override {
     co_return LoadBalancerPreview{};
   }
-  Task<Result<>> follow(std::function<void(LoadBalancerNews)>) override {
-    co_return fail(Outcome::unsupported, "says nothing by itself");
+  Task<Result<>> follow(std::function<void(LoadBalancerNews)> tell) override {
+    tell({.kind = LoadBalancerNews::Kind::everything, .states = states});
+    CO_TRY(co_await sleep_for(std::chrono::hours(1)));
+    tell({.kind = LoadBalancerNews::Kind::resources});
+    co_return fail(Outcome::lost, "the end");
   }
+  std::vector<LoadBalancerState> states;
   std::string word = "fake";
 };
 
@@ -45,6 +51,7 @@ struct guarded_provider : testing::Test {
   NullLogger log;
   Confused confused;
   GuardedProvider guarded{confused, {}, world.loop, metrics, log};
+  LoadBalancers& balancers = *guarded.capabilities().load_balancers;
 };
 
 TEST_F(guarded_provider, offers_what_the_provider_offers) {
@@ -68,10 +75,39 @@ TEST_F(guarded_provider, calls_a_list_partial_that_has_a_machine_without_an_id) 
 }
 
 TEST_F(guarded_provider, takes_an_answer_about_another_load_balancer_for_a_lost_one) {
-  LoadBalancers& balancers = *guarded.capabilities().load_balancers;
   EXPECT_EQ(world.run(balancers.ensure({.name = "lb-1"})).outcome(), Outcome::lost);
   EXPECT_EQ(world.run(balancers.get("lb-1")).outcome(), Outcome::lost);
+  EXPECT_TRUE(world.run(balancers.get("lb-2")));
   EXPECT_TRUE(world.run(balancers.release("lb-1")));
+  EXPECT_TRUE(world.run(balancers.preview({.name = "lb-1"})));
+}
+
+TEST_F(guarded_provider, calls_a_list_partial_that_has_nonsense_in_it) {
+  const LoadBalancerState good{.name = "good"};
+  confused.states = {good};
+  EXPECT_EQ(world.run(balancers.list()),
+            (Result<Listing<LoadBalancerState>>({{good}, Completeness::complete})));
+  for (const LoadBalancerState& bad :
+       {LoadBalancerState{}, LoadBalancerState{.name = "bad", .settled = true}, good}) {
+    confused.states = {good, bad};
+    const auto list = world.run(balancers.list());
+    EXPECT_EQ(list->completeness, Completeness::partial);
+    EXPECT_EQ(list->items, (std::vector{good}));
+  }
+}
+
+TEST_F(guarded_provider, passes_news_on_until_they_are_nonsense) {
+  std::size_t told = 0;
+  const auto count = [&told](const LoadBalancerNews&) { ++told; };
+  confused.states = {{.name = "good"}};
+  EXPECT_EQ(world.run(balancers.follow(count)).error().message, "the end");
+  EXPECT_EQ(told, 2U);
+  EXPECT_EQ(guarded.guard().breaker_state(), Breaker::State::closed);
+  confused.states = {{.name = "good"}, {.name = "bad", .settled = true}};
+  const auto end = world.run(balancers.follow(count));
+  EXPECT_EQ(end.error(),
+            (Error{Outcome::lost, "the news tell of bad, settled without an address"}));
+  EXPECT_EQ(told, 2U);
 }
 
 }  // namespace

@@ -42,6 +42,14 @@ TEST(owned_name, belongs_to_its_cluster_and_kind_only) {
   EXPECT_FALSE(is_owned_name(*name + "x", "lb", *cluster));
 }
 
+TEST(cluster_name, is_the_cluster_s_own_and_no_object_s) {
+  const Result<ClusterUid> cluster = ClusterUid::parse(kCluster);
+  const std::string name = cluster_name("nodes", *cluster);
+  EXPECT_EQ(name, "nodes-0wup4oem04koikpai97vwyuj5");
+  EXPECT_FALSE(is_owned_name(name, "nodes", *cluster));
+  EXPECT_TRUE(owned_name("nodes", *cluster, kService)->starts_with(name + "-"));
+}
+
 TEST(owned_name, of_an_object_without_a_uuid_is_invalid) {
   const Result<ClusterUid> cluster = ClusterUid::parse(kCluster);
   EXPECT_EQ(owned_name("lb", *cluster, "default/web").outcome(), Outcome::invalid);
