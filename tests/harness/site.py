@@ -128,10 +128,13 @@ class Site:
             self.kubectl("apply", "-f", "-", input=json.dumps(manifest))
 
     def serve(self, manifest, seconds=20):
-        """Applies a Service and waits for its addresses (see `ready`), and that machines that it
-        goes to are known and listen."""
-        name = manifest["metadata"]["name"]
+        """Applies a Service; see `served`."""
         self.apply(manifest)
+        return self.served(manifest["metadata"]["name"], seconds)
+
+    def served(self, name, seconds=20):
+        """The addresses of a Service (see `ready`), once machines it goes to are known and
+        listen."""
         addresses = self.ready(name, seconds)
         until(lambda: self.targets(name), seconds, f"targets of {name}")
         until(lambda: self.kubelets.serve(self.service(name)), what="machines that listen")
@@ -207,18 +210,24 @@ class Site:
         balancer = self.balancer(name) or {"status": {}}
         return {target["address"] for target in balancer["status"].get("targetHealth", [])}
 
-    def well(self, name):
-        """The machines that pass all health checks of a Service's load balancer."""
-        checked = {}
-        for target in (self.balancer(name) or {"status": {}})["status"].get("targetHealth", []):
-            checked.setdefault(target["address"], []).append(target["health"] == "healthy")
-        return {machine.name for machine in self.net.machines
-                if all(checked.get(machine.v4, []) + checked.get(machine.v6, []))
-                and (machine.v4 in checked or machine.v6 in checked)}
+    def health(self, name):
+        """{machine: what its addresses' checks say} of a Service's load balancer."""
+        balancer = self.balancer(name) or {"status": {}}
+        said = {}
+        for target in balancer["status"].get("targetHealth", []):
+            machine = next((each.name for each in self.net.machines
+                            if target["address"] in (each.v4, each.v6)), target["address"])
+            said.setdefault(machine, set()).add(target["health"])
+        return said
 
     def until_well(self, name, machines, seconds=20):
-        until(lambda: self.well(name) == set(machines), seconds,
-              f"exactly {machines} are well for {name}")
+        """Waits until these machines pass all health checks and no other passes any."""
+        def judged():
+            said = self.health(name)
+            assert {machine for machine, health in said.items() if health == {"healthy"}} == set(
+                machines), said
+            assert all(health in ({"healthy"}, {"unhealthy"}) for health in said.values()), said
+        until(judged, seconds, f"exactly {machines} are well for {name}")
 
     def infra_metric(self, name, **labels):
         return metric(self.infra.client.request("GET", "/metrics").text, name, **labels)
