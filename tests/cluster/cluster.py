@@ -63,6 +63,11 @@ class Cluster:
     def node(self, name):
         return self.get("node", name)
 
+    def writers(self, name):
+        """Who has ever written the Node, by the names the API server gives them."""
+        node = json.loads(self.kubectl("get", "node", name, "-o", "json", "--show-managed-fields"))
+        return {entry["manager"] for entry in node["metadata"]["managedFields"]}
+
     def events(self, kind, name, reason):
         """The Events of this reason about an object as it is now, not about a former one of its
         name."""

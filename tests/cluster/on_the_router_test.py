@@ -45,6 +45,7 @@ def test_three_machines_are_initialized(road):
         node = road.cluster.node(name)
         assert not is_tainted(node)
         assert node["spec"]["providerID"] == "isthmus://" + machine(name)["uid"]
+        assert "isthmus" in road.cluster.writers(name)
 
 
 def test_cluster_reaches_pods_on_all_machines(road):
