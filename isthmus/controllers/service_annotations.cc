@@ -64,7 +64,12 @@ Result<> read_pool(std::string_view value, ServiceWishes& wishes) {
 }
 
 Result<> read_addresses(std::string_view value, ServiceWishes& wishes) {
-  for (const std::string_view part : split(value, ',')) {
+  const std::vector<std::string_view> parts = split(value, ',');
+  if (parts.size() > kAddressesMax) {
+    return fail(Outcome::invalid, fmt::format("at most {} addresses are possible, found {}",
+                                              kAddressesMax, parts.size()));
+  }
+  for (const std::string_view part : parts) {
     const Result<IpAddress> address = parse_ip(trimmed(part));
     if (!address) return expected("IP addresses with commas between", value);
     if (const auto kind = why_unusable(*address)) {
@@ -75,10 +80,6 @@ Result<> read_addresses(std::string_view value, ServiceWishes& wishes) {
       return fail(Outcome::invalid, fmt::format("{} is given twice", to_string(*address)));
     }
     wishes.addresses.push_back(*address);
-  }
-  if (wishes.addresses.size() > kAddressesMax) {
-    return fail(Outcome::invalid, fmt::format("at most {} addresses are possible, found {}",
-                                              kAddressesMax, wishes.addresses.size()));
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "isthmus/controllers/service_plan.h"
 
@@ -26,11 +27,7 @@ inline constexpr std::string_view health_check = "NoHealthCheckNodePort";
 class Complaints final {
  public:
   // A sentence without its full stop; `reason` is one of the above and lives for ever.
-  void add(std::string_view reason, std::string_view what) {
-    if (refusal_.reason.empty()) refusal_.reason = reason;
-    if (!refusal_.message.empty()) refusal_.message += "; ";
-    refusal_.message += what;
-  }
+  void add(std::string_view reason, std::string_view what);
 
   bool empty() const { return refusal_.reason.empty(); }
 
@@ -40,5 +37,8 @@ class Complaints final {
  private:
   RefuseService refusal_;
 };
+
+// "a, b and 7 more": for a message about things of which there may be thousands.
+std::string some_of(const std::vector<std::string>& names);
 
 }  // namespace isthmus::controllers

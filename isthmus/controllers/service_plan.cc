@@ -73,6 +73,14 @@ bool concerns_us(const kube::Service& service) {
   return wants_balancer(service) || service.meta.has_finalizer(kServiceFinalizer);
 }
 
+// One that disappears, or appears where none should be. That it appears on a Service which is to
+// have a load balancer is the answer to our own write, and tells nothing that was not known.
+bool is_finalizer_news(const kube::Service& before, const kube::Service& after) {
+  const bool had_it = before.meta.has_finalizer(kServiceFinalizer);
+  const bool has_it = after.meta.has_finalizer(kServiceFinalizer);
+  return had_it ? !has_it : has_it && !wants_balancer(after);
+}
+
 bool has_same_ports(const kube::Service& left, const kube::Service& right) {
   return std::ranges::equal(left.ports, right.ports, [](const auto& one, const auto& other) {
     return std::tie(one.name, one.protocol, one.port, one.node_port) ==
@@ -204,10 +212,9 @@ bool service_change_matters(const kube::Difference<kube::Service>& difference) {
   const kube::Service& after = *difference.after;
   return before.meta.uid != after.meta.uid ||
          before.meta.deletion_time.has_value() != after.meta.deletion_time.has_value() ||
-         before.meta.has_finalizer(kServiceFinalizer) !=
-             after.meta.has_finalizer(kServiceFinalizer) ||
-         wish(before) != wish(after) || !has_same_ports(before, after) ||
-         !has_same_annotations(before, after) || before.ingress != after.ingress;
+         is_finalizer_news(before, after) || wish(before) != wish(after) ||
+         !has_same_ports(before, after) || !has_same_annotations(before, after) ||
+         before.ingress != after.ingress;
 }
 
 std::vector<kube::LoadBalancerIngress> ingress_of(const cloud::LoadBalancerState& state) {

@@ -96,7 +96,9 @@ ServicePlan plan_service(const kube::Service& service, const ServicePlanOptions&
 
 // Whether a difference concerns this controller: what plan_service reads, and a status that
 // changed, whoever wrote it, so that one that is not right any more is put right. Not somebody's
-// label or annotation, and nothing of a Service that neither is of the type nor has the finalizer.
+// label or annotation; not that the finalizer appears on a Service that is to have a load balancer,
+// which is our own write; and nothing of a Service that neither is of the type nor has the
+// finalizer: if the cloud has something of one, that is found from the cloud's side.
 bool service_change_matters(const kube::Difference<kube::Service>& difference);
 
 // status.loadBalancer.ingress for these addresses, in the form the API server keeps (ipMode set),

@@ -114,6 +114,17 @@ TEST(service_change, does_not_matter_where_it_never_had_to_do_with_load_balancer
   EXPECT_TRUE(matters({}, cleaned_up_later));
 }
 
+TEST(service_change, of_our_own_finalizer_matters_unless_it_appears_where_we_put_it) {
+  kube::Service without = service();
+  without.meta.finalizers.clear();
+  EXPECT_FALSE(matters(without, service()));
+  EXPECT_TRUE(matters(service(), without));
+  kube::Service of_another_type = cluster_ip();
+  of_another_type.meta.finalizers = {std::string(kServiceFinalizer)};
+  EXPECT_TRUE(matters(cluster_ip(), of_another_type));
+  EXPECT_TRUE(matters(of_another_type, cluster_ip()));
+}
+
 // Any Service, from no change to many at once.
 kube::Service any_service() {
   kube::Service made = service();

@@ -20,15 +20,6 @@ namespace {
 using Spec = cloud::LoadBalancerSpec;
 
 constexpr std::size_t kPortsMax = 100;  // Listeners of one load balancer: the backend's limit.
-constexpr std::size_t kNamedMax = 5;    // In a message: more are counted.
-
-// "a, b and 7 more".
-std::string some_of(const std::vector<std::string>& names) {
-  const auto shown = std::span(names).first(std::min(names.size(), kNamedMax));
-  const std::string text = fmt::format("{}", fmt::join(shown, ", "));
-  if (shown.size() == names.size()) return text;
-  return fmt::format("{} and {} more", text, names.size() - shown.size());
-}
 
 std::string named(const kube::ServicePort& port) {
   return port.name.empty() ? fmt::format("{}/{}", port.protocol, port.port)

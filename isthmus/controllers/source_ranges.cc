@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "isthmus/base/text.h"
 #include "isthmus/controllers/service_addresses.h"
@@ -65,6 +64,12 @@ Written written_ranges(const kube::Service& service) {
 
 std::set<IpPrefix> read_ranges(const Written& written, Complaints& complaints) {
   std::set<IpPrefix> ranges;
+  if (written.ranges.size() > kRangesMax) {
+    complaints.add(complaint::source_ranges,
+                   fmt::format("{}: at most {} ranges are possible, found {}", written.where,
+                               kRangesMax, written.ranges.size()));
+    return ranges;
+  }
   std::vector<std::string> wrong;
   for (const std::string_view text : written.ranges) {
     if (const Result<IpPrefix> range = parse_source_range(text)) {
@@ -76,12 +81,7 @@ std::set<IpPrefix> read_ranges(const Written& written, Complaints& complaints) {
   if (!wrong.empty()) {
     complaints.add(complaint::source_ranges,
                    fmt::format("{}: expected ranges like 192.0.2.0/24 or 2001:db8::/32, found {}",
-                               written.where, fmt::join(wrong, ", ")));
-  }
-  if (ranges.size() > kRangesMax) {
-    complaints.add(complaint::source_ranges,
-                   fmt::format("{}: at most {} ranges are possible, found {}", written.where,
-                               kRangesMax, ranges.size()));
+                               written.where, some_of(wrong)));
   }
   return ranges;
 }
