@@ -13,11 +13,15 @@ class Collector {
  public:
   Collector(const IpAddress& first, const IpAddress& last) : first_(first), last_(last) {}
 
-  // Compares bytes, because almost all of very many lie elsewhere.
+  // Compares bytes, because almost all of very many may lie elsewhere.
   bool wants(const IpAddress& address) const {
     return address.family == first_.family &&
            std::memcmp(address.bytes.data(), first_.bytes.data(), address.bytes.size()) >= 0 &&
            std::memcmp(address.bytes.data(), last_.bytes.data(), address.bytes.size()) <= 0;
+  }
+  // Whether any between these, in the order of addresses, can be wanted.
+  bool wants_any(const TargetSpan& span) const {
+    return !span.ends || (first_ <= span.ends->second && span.ends->first <= last_);
   }
   void add(const IpAddress& address, std::string_view how, const std::string& whose) {
     auto [claim, is_new] = claims_.try_emplace(address);
@@ -46,7 +50,7 @@ void add_machines(const InstanceSnapshot& machines, Collector& found) {
 
 void add_targets(const LedgerSnapshot& snapshot, Collector& found) {
   for (const auto& [name, record] : snapshot.balancers) {
-    if (record->is_tombstone()) continue;
+    if (record->is_tombstone() || !found.wants_any(record->target_span)) continue;
     for (const api::TargetGroup& group : record->spec.target_groups) {
       for (const api::Target& target : group.targets) {
         if (!found.wants(target.address)) continue;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "isthmus/infra/balancer_codec.h"
 #include "isthmus/infra/ledger_testing.h"
 
 namespace isthmus::infra {
@@ -81,6 +82,28 @@ TEST_F(address_claims, whoever_holds_an_address_keeps_it_whoever_else_has_it) {
   EXPECT_EQ(ledger.put(kWeb, shared), "10.0.0.0");
   shared.listeners[0].port = 81;
   EXPECT_EQ(ledger.put({"prod", "more"}, shared), "10.0.0.0");
+}
+
+TEST_F(address_claims, targets_are_found_wherever_others_of_the_same_load_balancer_lie) {
+  auto read_from_store = [&](const ObjectName& name) {
+    BalancerRecord record = *ledger.snapshot.balancer(name);
+    record.metadata.uid = "7c9e";
+    record = decode_balancer_record(encode(record), 1).value();
+    ledger.snapshot.balancers[name] = std::make_shared<const BalancerRecord>(std::move(record));
+  };
+  target({"other", "below"}, "9.255.255.255");
+  target({"other", "above"}, "10.0.0.4");
+  target({"other", "within"}, "10.0.0.1");
+  target({"other", "around"}, "10.0.0.0");
+  BalancerRecord around = *ledger.snapshot.balancer({"other", "around"});
+  for (const char* address : {"9.0.0.0", "fd00::1"}) {
+    around.spec.target_groups[0].targets.push_back({ip(address), 8080});
+  }
+  ledger.snapshot.balancers[{"other", "around"}] = std::make_shared<const BalancerRecord>(around);
+  for (const char* name : {"below", "above", "within", "around"}) read_from_store({"other", name});
+  EXPECT_EQ(put("a"), "10.0.0.2");
+  EXPECT_EQ(put("b"), "10.0.0.3");
+  EXPECT_TRUE(put("c").starts_with("pool-exhausted"));
 }
 
 TEST_F(address_claims, tombstones_claim_nothing) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -87,6 +88,18 @@ std::vector<api::Target> read_targets(JsonReader reader) {
     targets.push_back(*target);
   }
   return targets;
+}
+
+TargetSpan span_of(const api::LoadBalancerSpec& spec) {
+  TargetSpan span;
+  for (const api::TargetGroup& group : spec.target_groups) {
+    for (const api::Target& target : group.targets) {
+      if (!span.ends) span.ends = {target.address, target.address};
+      span.ends->first = std::min(span.ends->first, target.address);
+      span.ends->second = std::max(span.ends->second, target.address);
+    }
+  }
+  return span;
 }
 
 json::object to_json(const api::HealthCheck& check) {
@@ -319,6 +332,7 @@ std::string encode(const StatusRecord& record) {
 Result<BalancerRecord> decode_balancer_record(std::string_view value, Revision revision) {
   BalancerRecord record = TRY(record_json::decode(value, read_balancer));
   record.metadata.revision = revision;
+  record.target_span = span_of(record.spec);
   return record;
 }
 

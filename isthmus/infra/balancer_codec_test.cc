@@ -50,6 +50,14 @@ TEST(balancer_codec, a_load_balancer_is_read_back) {
   EXPECT_EQ(decode_balancer_record(encode(plain), 0).value(), plain);
 }
 
+TEST(balancer_codec, where_the_targets_lie_is_known_of_what_is_read) {
+  BalancerRecord record = a_full_record();
+  const std::pair ends{ip("10.0.0.1"), ip("fd00::1")};
+  EXPECT_EQ(decode_balancer_record(encode(record), 0)->target_span.ends, ends);
+  record.spec.target_groups.clear();
+  EXPECT_EQ(decode_balancer_record(encode(record), 0)->target_span.ends, std::nullopt);
+}
+
 TEST(balancer_codec, five_thousand_inline_targets_fit_in_a_value_of_the_store) {
   BalancerRecord record = a_full_record();
   std::vector<api::Target>& targets = record.spec.target_groups[0].targets;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "isthmus/base/clock.h"
@@ -40,6 +41,15 @@ struct ObjectName {
 
 std::string to_string(const ObjectName& name);  // "prod/web"
 
+// The lowest and the highest address of all inline targets, so that who looks for an address passes
+// the others over. Nothing: not known. It follows from the targets, and so makes no two records
+// different.
+struct TargetSpan {
+  std::optional<std::pair<IpAddress, IpAddress>> ends;
+
+  friend bool operator==(const TargetSpan&, const TargetSpan&) { return true; }
+};
+
 // The life of a load balancer: it stands; its deletion is requested and the host still holds it; it
 // is deleted, and the record stays as a tombstone so that a physical removal always has a record
 // to come from, its generations go on, and whoever watches is told.
@@ -48,6 +58,7 @@ struct BalancerRecord {
   api::LoadBalancerSpec spec;
   std::vector<IpAddress> addresses;  // That it holds, each with an AddressRecord.
   std::optional<WallTime> deleted_at;
+  TargetSpan target_span = {};  // Known of those that were read from the store.
 
   bool is_leaving() const { return metadata.deletion_requested_at && !deleted_at; }
   bool is_tombstone() const { return deleted_at.has_value(); }
