@@ -35,8 +35,8 @@ struct ConformanceOptions {
   std::string pool = {};                            // Empty: the cloud's choice.
   std::vector<IpFamily> families = {IpFamily::v4};  // What a load balancer of the test has.
 
-  // Where its load balancers send to, if the defaults will not do: at least two of each family that
-  // is tested. Nothing has to answer there.
+  // Where its load balancers send to, if the defaults will not do: at least three of each family
+  // that is tested. Nothing has to answer there.
   std::vector<IpAddress> target_addresses = {};
 
   Duration call_deadline = std::chrono::seconds(10);     // Of one call.

@@ -8,6 +8,7 @@
 // The guard never retries.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,12 +40,17 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
+  // What `busy` says as the answer to a call: that the cloud limits us, so that everyone waits; or
+  // that the thing it was about is being worked on, which is no matter of the others.
+  enum class Busy : std::uint8_t { everyone, one_thing };
+
   // Runs the call, which does nothing before it is let through, and answers what it answers.
   // Besides that: busy (not sent: the breaker is open, or the gate too crowded), deadline (the
   // call's own time is up), cancelled and deadline of the caller's scope. `operation` is a constant
   // word for metrics.
   template <class T>
-  Task<Result<T>> call(std::string_view operation, Duration deadline, Task<Result<T>> inner);
+  Task<Result<T>> call(std::string_view operation, Duration deadline, Task<Result<T>> inner,
+                       Busy busy = Busy::everyone);
 
   Breaker::State breaker_state() const { return breaker_.state(loop_.now()); }
   const GuardLimits& limits() const { return limits_; }
@@ -94,7 +100,8 @@ class Guard::Passage {
 };
 
 template <class T>
-Task<Result<T>> Guard::call(std::string_view operation, Duration time, Task<Result<T>> inner) {
+Task<Result<T>> Guard::call(std::string_view operation, Duration time, Task<Result<T>> inner,
+                            Busy busy) {
   const Moment deadline = loop_.now() + time;
   const Result<> entered = co_await enter(deadline);
   if (!entered) co_return std::unexpected(refused(operation, entered.error()));
@@ -106,7 +113,8 @@ Task<Result<T>> Guard::call(std::string_view operation, Duration time, Task<Resu
   Passage passage(*this, *ticket);
   const Moment sent = loop_.now();
   Result<T> answer = co_await with_deadline(deadline, std::move(inner));
-  passage.answered(answer ? nullptr : &answer.error());
+  const bool is_fine = answer || (answer.outcome() == Outcome::busy && busy == Busy::one_thing);
+  passage.answered(is_fine ? nullptr : &answer.error());
   count(operation, answer.outcome(), loop_.now() - sent);
   co_return answer;
 }

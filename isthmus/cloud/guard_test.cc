@@ -99,6 +99,17 @@ TEST_F(guard, shuts_the_door_for_all_when_one_call_is_rate_limited) {
   EXPECT_TRUE(log.mentions("the cloud answers again"));
 }
 
+TEST_F(guard, keeps_nobody_waiting_for_one_thing_that_is_being_released) {
+  ASSERT_EQ(get(), Outcome::ok);
+  LoadBalancers& balancers = *guarded->capabilities().load_balancers;
+  cloud.load_balancers.release_takes = seconds(20);
+  LoadBalancerSpec spec{.name = "lb", .listeners = {{"http", Protocol::tcp, 80, 30080}}};
+  ASSERT_TRUE(world.run(balancers.ensure(spec)));
+  EXPECT_EQ(world.run(balancers.release("lb")).outcome(), Outcome::busy);
+  EXPECT_EQ(guarded->guard().breaker_state(), Breaker::State::closed);
+  EXPECT_EQ(get(), Outcome::ok);
+}
+
 TEST_F(guard, leaves_a_cloud_alone_that_loses_every_answer) {
   cloud.faults.error = Error{Outcome::lost, "cut"};
   for (int i = 0; i < 5; ++i) EXPECT_EQ(get(), Outcome::lost);

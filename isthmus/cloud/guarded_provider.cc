@@ -62,7 +62,7 @@ class GuardedLoadBalancers final : public LoadBalancers {
   }
   Task<Result<>> release(std::string name) override {
     return guard_.call("load_balancer_release", guard_.limits().call_deadline,
-                       next_.release(std::move(name)));
+                       next_.release(std::move(name)), Guard::Busy::one_thing);
   }
   Task<Result<LoadBalancerState>> get(std::string name) override {
     LoadBalancerState state = CO_TRY(

@@ -124,7 +124,8 @@ struct LoadBalancerState {
 
   Health health = Health::unknown;
 
-  // How many targets it has now, its own or those of its set; nothing: this cloud does not say.
+  // How many targets it has now, its own or those of its set, as the cloud counts them: machines,
+  // or the addresses of them that it sends to. Nothing: it does not say.
   std::optional<std::size_t> targets = {};
   std::uint64_t repairs = 0;  // How often the cloud put something right that somebody had changed.
   std::string last_repair = {};  // What that was.

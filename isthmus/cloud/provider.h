@@ -70,7 +70,8 @@ class LoadBalancers {
   // Ok when the load balancer and everything made for it is gone for good. Answering ok while a
   // remnant exists leaks it for ever: nobody asks again once the finalizer is gone.
   //
-  // busy: it is under way; ask again after the time named, or when the news says so.
+  // busy: it is under way; ask again after the time named, or when the news says so. That keeps
+  // nobody else waiting: a rate limit that is met here is heard of again by the next other call.
   virtual Task<Result<>> release(std::string name) = 0;
 
   // absent: neither the load balancer nor any remnant of it exists.
