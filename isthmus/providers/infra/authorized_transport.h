@@ -1,4 +1,4 @@
-// A transport that says who we are: every request carries the token of a file.
+// A transport that says who we are: every request carries the first token of a file.
 #pragma once
 
 #include <memory>

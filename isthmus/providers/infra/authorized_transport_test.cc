@@ -40,7 +40,7 @@ TEST_F(authorized_transport, sends_its_token_and_reads_it_again_when_the_file_ha
   write("one\n");
   AuthorizedTransport transport = with("/token");
   EXPECT_TRUE(world.run(transport.call({})));
-  write("two");
+  write("\n two\nthree\n");
   EXPECT_TRUE(world.run(transport.call({})));
   EXPECT_TRUE(world.run(transport.open({})));
   EXPECT_EQ(seen, (std::vector<std::string>{"Bearer one", "Bearer two", "Bearer two"}));

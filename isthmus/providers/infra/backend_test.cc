@@ -3,58 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "isthmus/base/virtual_world.h"
-#include "isthmus/infra/http_testing.h"
-#include "isthmus/infra/server.h"
-#include "isthmus/providers/infra/provider.h"
+#include "isthmus/providers/infra/backend_testing.h"
 
 namespace isthmus::providers::infra {
 namespace {
 
-namespace backend = isthmus::infra;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
-// Hands requests to a handler, as a server on a unix socket would.
-class InProcess final : public net::Transport {
- public:
-  explicit InProcess(net::HttpHandler& handler) : handler_(handler) {}
-
-  Task<Result<net::Response>> call(net::Request request) override {
-    backend::RecordingWriter writer;
-    const net::Peer peer{.address = "unix", .is_local = true};
-    CO_TRY(co_await handler_.serve(std::move(request), peer, writer));
-    co_return std::move(writer.response);
-  }
-  Task<Result<net::StreamedResponse>> open(net::Request) override {
-    co_return fail(Outcome::unsupported, "not here");
-  }
-
- private:
-  net::HttpHandler& handler_;
-};
-
-class infra_backend : public testing::Test {
+class infra_backend : public testing::BackendFixture {
  protected:
-  infra_backend() {
-    write("/token", "owner-token\n");
-    EXPECT_TRUE(world.run(server->start()));
-  }
-  static backend::Config config() {
-    backend::Config config;
-    config.sqlite = ":memory:";
-    config.inventory = "/inventory";
-    config.owners = {{"prod", "/prod"}};
-    return config;
-  }
-  std::unique_ptr<backend::Server> open() {
-    write("/prod", "owner-token");
-    write("/inventory", "instances: []");
-    return backend::open_server(config(), "", {world.loop, random, files, metrics, log}, "1.2")
-        .value();
-  }
-  void write(const std::string& path, std::string_view text) {
-    EXPECT_TRUE(files.write(path, text, FileMode::owner_only));
-  }
+  infra_backend() : BackendFixture("") { write("/token", "owner-token\n"); }
+
   // Lets the backend run until it has taken in the file.
   void load_inventory(std::string_view text) {
     write("/inventory", text);
@@ -69,20 +28,13 @@ class infra_backend : public testing::Test {
   Result<cloud::Instance> get(std::string uid) {
     return world.run(machines().get({"isthmus", std::move(uid)}));
   }
-  cloud::Instances& machines() { return *provider.capabilities().instances; }
+  cloud::Instances& machines() { return *provider->capabilities().instances; }
 
-  VirtualWorld world;
-  MemoryFiles files;
-  MemoryLogger log;
-  Metrics metrics;
-  SeededRandom random{1};
-  std::unique_ptr<backend::Server> server = open();
-  InfraProvider provider{std::make_unique<InProcess>(server->handler()), world.loop, files,
-                         Identity{.token_file = "/token"}};
+  std::unique_ptr<InfraProvider> provider = provider_of("/token");
 };
 
 TEST_F(infra_backend, shakes_hands_with_the_provider) {
-  const Result<> checked = world.run(provider.check());
+  const Result<> checked = world.run(provider->check());
   EXPECT_TRUE(checked) << checked.error().message;
 }
 
@@ -131,7 +83,7 @@ TEST_F(infra_backend, lists_more_machines_than_fit_a_page) {
 
 TEST_F(infra_backend, refuses_a_provider_with_a_wrong_token) {
   write("/token", "guess");
-  EXPECT_EQ(world.run(provider.check()).outcome(), Outcome::denied);
+  EXPECT_EQ(world.run(provider->check()).outcome(), Outcome::denied);
   EXPECT_EQ(get("a").outcome(), Outcome::denied);
 }
 

@@ -36,7 +36,7 @@ constexpr std::array kAlarms = {
     Alarm{api::condition::programmed, api::ConditionStatus::is_false, true},
     Alarm{api::condition::targets_healthy, api::ConditionStatus::is_false, false},
     Alarm{api::condition::return_path_missing, api::ConditionStatus::is_true, false},
-    Alarm{"NoLocalTarget", api::ConditionStatus::is_true, false},
+    Alarm{api::condition::no_local_target, api::ConditionStatus::is_true, false},
 };
 
 api::HealthCheck to_api(const Spec::HealthCheck& check) {

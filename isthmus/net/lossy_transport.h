@@ -1,0 +1,36 @@
+// A transport whose answers can be made to get lost, for whoever tests what becomes of those that
+// waited for them.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "isthmus/net/transport.h"
+
+namespace isthmus::net {
+
+// A resource.
+class LossyTransport final : public Transport {
+ public:
+  explicit LossyTransport(std::unique_ptr<Transport> next) : next_(std::move(next)) {}
+
+  // While it is on, requests are sent and have their effect, and their answers are lost.
+  void lose_answers(bool on) { loses_ = on; }
+
+  Task<Result<Response>> call(Request request) override {
+    Response response = CO_TRY(co_await next_->call(std::move(request)));
+    if (loses_) co_return fail(Outcome::lost, "the answer was made to get lost");
+    co_return response;
+  }
+  Task<Result<StreamedResponse>> open(Request request) override {
+    StreamedResponse response = CO_TRY(co_await next_->open(std::move(request)));
+    if (loses_) co_return fail(Outcome::lost, "the answer was made to get lost");
+    co_return std::move(response);
+  }
+
+ private:
+  const std::unique_ptr<Transport> next_;
+  bool loses_ = false;
+};
+
+}  // namespace isthmus::net
