@@ -104,10 +104,25 @@ Result<std::vector<InterfaceAddresses::Link>> InterfaceAddresses::links() {
 }
 
 Result<int> InterfaceAddresses::index_of(const std::string& interface) {
-  const std::vector<Link> all = TRY(links());
-  auto found = std::ranges::find(all, interface, &Link::name);
-  if (found != all.end()) return found->index;
-  return fail(Outcome::absent, fmt::format("this host has no interface {}", interface));
+  const std::string absent = fmt::format("this host has no interface {}", interface);
+  if (interface.size() >= IFNAMSIZ) return fail(Outcome::absent, absent);
+  NetlinkMessages request;
+  request.add(kMessageBytesMax, [&](char* room) {
+    nlmsghdr* header = mnl_nlmsg_put_header(room);
+    header->nlmsg_type = RTM_GETLINK;
+    header->nlmsg_flags = NLM_F_REQUEST;
+    header->nlmsg_seq = socket_.next_sequence();
+    mnl_nlmsg_put_extra_header(header, sizeof(ifinfomsg));
+    mnl_attr_put_strz(header, IFLA_IFNAME, interface.c_str());
+  });
+  int index = 0;
+  Result<> found = socket_.ask(request.bytes(), [&](const nlmsghdr& header) -> Result<> {
+    index = static_cast<const ifinfomsg*>(mnl_nlmsg_get_payload(&header))->ifi_index;
+    return {};
+  });
+  if (found.outcome() == Outcome::absent) return fail(Outcome::absent, absent);
+  if (!found) return std::unexpected(std::move(found).error());
+  return index;
 }
 
 Result<std::vector<InterfaceAddress>> InterfaceAddresses::observe() {
