@@ -18,6 +18,12 @@ int infra_command(const std::vector<std::string>& arguments, const Environment& 
 // What a backend says of its load balancers, addresses, pools and orphans.
 int status_command(const std::vector<std::string>& arguments, const Environment& environment);
 
+// Whether a cloud that serves the infrastructure API keeps the contract.
+int conformance_command(const std::vector<std::string>& arguments, const Environment& environment);
+
+// Prints a page of the reference that is made of the program's own tables.
+int reference_command(const std::vector<std::string>& arguments, const Environment& environment);
+
 // Prints the version.
 int version_command(const std::vector<std::string>& arguments, const Environment& environment);
 

@@ -27,6 +27,10 @@ constexpr std::array kSubcommands{
     Subcommand{"run", "the cloud controller manager of a Kubernetes cluster", run_command},
     Subcommand{"infra", "the infrastructure backend: machines behind one API", infra_command},
     Subcommand{"status", "what a backend holds, and why something is not ready", status_command},
+    Subcommand{"conformance", "whether a cloud keeps the contract the manager relies on",
+               conformance_command},
+    Subcommand{"reference", "a page of the reference: what a Service may ask for",
+               reference_command},
     Subcommand{"version", "which Isthmus this is", version_command},
 };
 
@@ -49,7 +53,7 @@ Environment read_environment() {
 std::string usage() {
   std::string text = "Usage:\n  isthmus SUBCOMMAND [flags]\n\nSubcommands:\n";
   for (const Subcommand& subcommand : kSubcommands) {
-    text += fmt::format("  {:<10}{}\n", subcommand.name, subcommand.purpose);
+    text += fmt::format("  {:<13}{}\n", subcommand.name, subcommand.purpose);
   }
   return text + "\nisthmus SUBCOMMAND --help names the flags of one.\n";
 }

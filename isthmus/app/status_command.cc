@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <optional>
 
+#include "isthmus/app/client_files.h"
 #include "isthmus/app/commands.h"
 #include "isthmus/app/lifecycle.h"
 #include "isthmus/app/status_options.h"
 #include "isthmus/app/status_report.h"
 #include "isthmus/app/status_table.h"
 #include "isthmus/base/log.h"
-#include "isthmus/base/text.h"
 #include "isthmus/net/curl_transport.h"
 
 namespace isthmus::app {
@@ -18,38 +18,8 @@ namespace {
 // It was answered, and something is not ready.
 constexpr int kExitUnwell = 3;
 
-constexpr std::size_t kTokenBytesMax = 64 * 1024;
-constexpr std::size_t kCaBytesMax = 1024 * 1024;
-
 // People wait for this one: so long for each answer.
 constexpr Duration kPatience = std::chrono::seconds(10);
-
-// A file may hold several tokens while clients change over; any of them is good.
-Secret read_token(Files& files, const std::string& path, Mistakes& mistakes) {
-  if (path.empty()) return {};
-  Result<std::string> text = files.read(path, kTokenBytesMax);
-  if (!text) {
-    mistakes.add("--token-file", text.error().message);
-    return {};
-  }
-  for (std::string_view line : split(*text, '\n')) {
-    if (!trimmed(line).empty()) return Secret(std::string(trimmed(line)));
-  }
-  mistakes.add("--token-file", path + ": holds no token");
-  return {};
-}
-
-std::optional<net::ClientTls> read_ca(Files& files, const std::string& path, Mistakes& mistakes) {
-  if (path.empty()) return std::nullopt;
-  Result<std::string> pem = files.read(path, kCaBytesMax);
-  net::ClientTls tls{.ca_pem = pem.value_or("")};
-  if (!pem) {
-    mistakes.add("--ca-file", pem.error().message);
-  } else if (Result<> good = net::check(tls); !good) {
-    mistakes.add("--ca-file", fmt::format("{}: {}", path, good.error().message));
-  }
-  return tls;
-}
 
 Task<Result<>> read_report(StatusReader& reader, std::string owner, StatusReport& report) {
   StatusReport read = CO_TRY(co_await reader.read(std::move(owner)));
@@ -90,7 +60,7 @@ int status_command(const std::vector<std::string>& arguments, const Environment&
   }
   net::PosixWorld world;
   const StatusTarget target = status_target(world.files(), options, parsed.mistakes);
-  Secret token = read_token(world.files(), target.token_file, parsed.mistakes);
+  Secret token = read_token(world.files(), "--token-file", target.token_file, parsed.mistakes);
   std::optional<net::ClientTls> tls = read_ca(world.files(), target.ca_file, parsed.mistakes);
   if (parsed.mistakes.empty()) {
     net::TransportLimits limits;
