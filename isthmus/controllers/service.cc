@@ -123,6 +123,7 @@ Task<Result<kube::Action>> ServiceController::Inside::sync(kube::ObjectKey key) 
 Task<Result<kube::Action>> ServiceController::Inside::sync_nodes() {
   CO_TRY(co_await know());
   if (book.empty()) {
+    set_is_kept = false;
     const Result<> gone = co_await targets.release();
     if (gone) co_return kube::Action::done();
     if (gone.outcome() == Outcome::conflict || gone.outcome() == Outcome::busy) {
@@ -130,7 +131,11 @@ Task<Result<kube::Action>> ServiceController::Inside::sync_nodes() {
     }
     co_return std::unexpected(gone.error());
   }
-  if (book.all().empty()) co_return kube::Action::done();  // The first to need it sees to it.
+  if (book.all().empty()) {  // The first to need it sees to it.
+    set_is_kept = false;
+    co_return kube::Action::done();
+  }
+  set_is_kept = true;
   const Duration due_after = options.drift_every - options.drift_every / 10;
   const bool drift_is_due = set_ensured_at && loop.now() >= later(*set_ensured_at, due_after);
   CO_TRY(co_await targets.refresh(drift_is_due));

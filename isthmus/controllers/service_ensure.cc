@@ -1,10 +1,11 @@
 // A Service that has a load balancer: finalizer, cloud, status, in this order.
+#include "isthmus/controllers/service_impl.h"
+
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "isthmus/controllers/service_impl.h"
 #include "isthmus/controllers/service_notices.h"
 
 namespace isthmus::controllers {
@@ -73,6 +74,7 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::make(
   note_call(service->meta.key);
   if (!spec.target_set.empty()) {
     CO_TRY(co_await targets.need());
+    if (!std::exchange(set_is_kept, true)) queue->enqueue(kNodesKey, Priority::resync);
     const bool is_still_so = targets.set_name() == spec.target_set && book.find(name) != nullptr;
     if (!is_still_so) co_return LookAgain{writes.newest(service->meta.key)};
   }
@@ -206,15 +208,18 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::publish
   }
   record->trouble = ServiceRecord::Trouble::none;
   record->failures = 0;
+  if (was_contested(*record)) notices.push_back(status_contested());
   tell(*service, std::move(notices));
   co_return Finished{next_look(*record)};
 }
 
-// Whether somebody else wrote over the same addresses again and again just now.
+// Whether somebody else wrote over the same addresses again and again lately, and just now.
+bool ServiceController::Inside::was_contested(const ServiceRecord& record) const {
+  return record.rewrites >= kRewritesMax && record.published == text_of(record.state->addresses) &&
+         loop.now() < later(*record.published_at, 2 * kContestedPause);
+}
 bool ServiceController::Inside::is_contested(const ServiceRecord& record) const {
-  return record.rewrites >= kRewritesMax && record.published_at &&
-         record.published == text_of(record.state->addresses) &&
-         loop.now() < later(*record.published_at, kContestedPause);
+  return was_contested(record) && loop.now() < later(*record.published_at, kContestedPause);
 }
 
 void ServiceController::Inside::note_published(ServiceRecord& record) {
@@ -259,7 +264,7 @@ void ServiceController::Inside::switch_to_kubelet(const kube::Service& service) 
   automatic = NodeHealth::kubelet;
   log.info("Nodes are checked by the kubelet from now on",
            {{"service", to_string(service.meta.key)}, {"port", targets.nodes()->kubelet_port}});
-  event(service, false, kKubeletReason,
+  event(service, true, kKubeletReason,
         fmt::format("No Node answers at kube-proxy's health port 10256, though {} are Ready: for "
                     "all Services that leave it to us, Nodes are now checked by a connection to "
                     "the kubelet's port {}",

@@ -75,6 +75,7 @@ struct ServiceController::Inside {
   void tell_repairs(const kube::Service& service, ServiceRecord& record);
   void judge_node_health(const kube::Service& service, ServiceRecord& record);
   void switch_to_kubelet(const kube::Service& service);
+  bool was_contested(const ServiceRecord& record) const;
   bool is_contested(const ServiceRecord& record) const;
   void note_published(ServiceRecord& record);
   bool drift_is_due(const ServiceRecord& record) const;
@@ -135,6 +136,7 @@ struct ServiceController::Inside {
   bool proxies_answer = false;  // A Node has passed kube-proxy's check, as far as this process saw.
   std::set<kube::ObjectKey> refused = {};          // By the plan, and without a load balancer.
   std::map<kube::ObjectKey, Moment> noticed = {};  // Changed, and no call was made for it yet.
+  bool set_is_kept = false;                        // kNodesKey comes again and again.
   std::optional<Moment> set_ensured_at = {};       // By its own drift pass.
 };
 

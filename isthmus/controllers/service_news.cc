@@ -1,11 +1,12 @@
 // What the cloud and the Nodes say by themselves, and which Services should be looked at for it.
+#include "isthmus/controllers/service_impl.h"
+
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "isthmus/controllers/cluster_identity.h"
-#include "isthmus/controllers/service_impl.h"
 
 namespace isthmus::controllers {
 namespace {
@@ -153,6 +154,7 @@ void ServiceController::Inside::hear_everything(std::vector<cloud::LoadBalancerS
   targets.doubt();
   wake_troubled(std::nullopt, Priority::resync);
   if (!heard.is_set()) hear_first();
+  if (book.empty()) queue->enqueue(kNodesKey, Priority::resync);
 }
 
 void ServiceController::Inside::hear_first() {
@@ -170,7 +172,6 @@ void ServiceController::Inside::hear_first() {
         kube::parse_object_key(name_space->second + "/" + service->second);
     if (key) queue->enqueue(*key, Priority::resync);
   }
-  queue->enqueue(kNodesKey, Priority::resync);
 }
 
 // What the check of Nodes came to before a restart stands beside what is checked by it.

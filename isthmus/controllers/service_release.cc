@@ -1,8 +1,9 @@
 // A Service that shall have no load balancer, or is no more: the cloud first, then the status, and
 // the finalizer last, so that cut off anywhere the next run finds the finalizer and asks again.
+#include "isthmus/controllers/service_impl.h"
+
 #include <utility>
 
-#include "isthmus/controllers/service_impl.h"
 #include "isthmus/controllers/service_notices.h"
 
 namespace isthmus::controllers {
@@ -44,7 +45,10 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::release
       co_return std::unexpected(
           write_failed(*service, std::move(notices), std::move(written.error())));
     }
-    if (!written->done) co_return LookAgain{std::move(written->service)};
+    if (!written->done) {
+      if (!written->service) forget(act.name);  // Gone, and what it had before it.
+      co_return LookAgain{std::move(written->service)};
+    }
     service = std::move(written->service);
   }
   if (act.remove_finalizer) {
@@ -53,7 +57,10 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::release
       co_return std::unexpected(
           write_failed(*service, std::move(notices), std::move(written.error())));
     }
-    if (!written->done) co_return LookAgain{std::move(written->service)};
+    if (!written->done) {
+      if (!written->service) forget(act.name);
+      co_return LookAgain{std::move(written->service)};
+    }
   }
   log.info("load balancer released",
            {{"service", to_string(service->meta.key)}, {"name", act.name}, {"why", act.why}});

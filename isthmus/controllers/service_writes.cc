@@ -9,6 +9,24 @@
 
 namespace isthmus::controllers {
 
+ServiceWrites::ServiceWrites(kube::Store<kube::Service>& services, kube::ApiDoor& api,
+                             kube::Projection projection)
+    : api_(api), newest_(services), decoder_(projection) {
+  services.subscribe([this](const kube::Difference<kube::Service>& difference) {
+    const auto ended = ended_.find(difference.key);
+    if (ended == ended_.end()) return;
+    const bool still_shown = difference.after && difference.after->meta.uid == ended->second;
+    if (!still_shown) ended_.erase(ended);
+  });
+}
+
+ServicePtr ServiceWrites::newest(const kube::ObjectKey& key) const {
+  ServicePtr found = newest_.find(key);
+  const auto ended = ended_.find(key);
+  const bool has_ended = found && ended != ended_.end() && found->meta.uid == ended->second;
+  return has_ended ? nullptr : found;
+}
+
 Task<Result<ServiceWrites::Written>> ServiceWrites::add_finalizer(ServicePtr service) {
   kube::Patch body = kube::add_finalizer_patch(service->meta, kServiceFinalizer);
   Result<Written> written = co_await patch(std::move(service), std::move(body));
@@ -17,8 +35,14 @@ Task<Result<ServiceWrites::Written>> ServiceWrites::add_finalizer(ServicePtr ser
 
 Task<Result<ServiceWrites::Written>> ServiceWrites::remove_finalizer(ServicePtr service) {
   kube::Patch body = kube::remove_finalizer_patch(service->meta, kServiceFinalizer);
+  const ServicePtr before = service;
   Result<Written> written = co_await patch(std::move(service), std::move(body));
-  co_return written;
+  const bool was_the_end = written && written->done && written->service->meta.deletion_time &&
+                           written->service->meta.finalizers.empty();
+  if (!was_the_end) co_return written;
+  const ServicePtr shown = newest_.find(before->meta.key);
+  if (shown && shown->meta.uid == before->meta.uid) ended_[before->meta.key] = before->meta.uid;
+  co_return Written{true, nullptr};
 }
 
 Task<Result<ServiceWrites::Written>> ServiceWrites::publish(

@@ -5,6 +5,8 @@
 // What was written, or read live after a conflict, is known here before the watch tells it.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "isthmus/controllers/newest.h"
@@ -20,11 +22,11 @@ using ServicePtr = kube::Snapshot<kube::Service>;
 class ServiceWrites final {
  public:
   ServiceWrites(kube::Store<kube::Service>& services, kube::ApiDoor& api,
-                kube::Projection projection)
-      : api_(api), newest_(services), decoder_(projection) {}
+                kube::Projection projection);
 
-  // The newest snapshot that we know; null: there is none.
-  ServicePtr newest(const kube::ObjectKey& key) const { return newest_.find(key); }
+  // The newest snapshot that we know; null: there is none, or it went with its last finalizer,
+  // which we took away.
+  ServicePtr newest(const kube::ObjectKey& key) const;
 
   // What became of a write. Done: the Service as written, null where that was the end of it. Not
   // done, because the Service is no longer what was decided about: as it is live, null if it is
@@ -49,6 +51,7 @@ class ServiceWrites final {
 
   kube::ApiDoor& api_;
   Newest<kube::Service> newest_;
+  std::map<kube::ObjectKey, std::string> ended_;  // Uids of what the store still shows.
   kube::Decoder decoder_;
 };
 

@@ -1,0 +1,169 @@
+#include "isthmus/controllers/service_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace isthmus::controllers {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+cloud::LoadBalancerSpec web() {
+  return {.name = "svc-a-b",
+          .labels = {{"isthmus.dev/service-name", "web"}},
+          .listeners = {{"http", cloud::Protocol::tcp, 80, 30080}},
+          .target_set = "nodes-a",
+          .health_check = cloud::LoadBalancerSpec::HealthCheck{.port = 10256}};
+}
+
+cloud::LoadBalancerState state(std::uint64_t revision, std::uint64_t generation = 1) {
+  return {.name = "svc-a-b",
+          .addresses = {parse_ip("192.0.2.1").value()},
+          .settled = true,
+          .generation = generation,
+          .revision = revision};
+}
+
+TEST(fingerprint, tells_every_attribute_apart) {
+  std::vector<cloud::LoadBalancerSpec> specs(16, web());
+  specs[1].name = "svc-a-c";
+  specs[2].labels["isthmus.dev/service-name"] = "other";
+  specs[3].pool = "public";
+  specs[4].requested_addresses = {parse_ip("192.0.2.1").value()};
+  specs[5].families = {IpFamily::v6};
+  specs[6].families = {IpFamily::v4, IpFamily::v6};
+  specs[7].listeners[0].port = 81;
+  specs[8].listeners[0].protocol = cloud::Protocol::udp;
+  specs[9].listeners[0].target_port = 1;
+  specs[10].target_set = "";
+  specs[11].targets = {{.name = "node1", .addresses = {parse_ip("10.0.0.1").value()}}};
+  specs[12].health_check->interval = 3s;
+  specs[13].source_ranges = {parse_prefix("192.0.2.0/24").value()};
+  specs[14].affinity = cloud::LoadBalancerSpec::Affinity::client_ip;
+  specs[15].source_address = cloud::LoadBalancerSpec::SourceAddress::masquerade;
+  std::set<std::string> prints;
+  for (const cloud::LoadBalancerSpec& spec : specs) prints.insert(fingerprint(spec));
+  EXPECT_EQ(prints.size(), specs.size());
+}
+
+TEST(fingerprint, passes_over_what_is_only_preferred) {
+  cloud::LoadBalancerSpec spec = web();
+  spec.preferred_addresses = {parse_ip("192.0.2.7").value()};
+  EXPECT_EQ(fingerprint(spec), fingerprint(web()));
+}
+
+// D-S16: a thousand Nodes are a hash, and a wish is the same wish whatever the Nodes are.
+TEST(fingerprint, of_a_thousand_targets_is_short_and_the_wish_is_apart) {
+  cloud::LoadBalancerSpec spec = web();
+  for (int i = 0; i < 1000; ++i) {
+    spec.targets.push_back(
+        {.name = std::to_string(i), .addresses = {parse_ip("10.0.0.1").value()}});
+  }
+  const std::string print = fingerprint(spec);
+  EXPECT_LT(print.size(), 400u);
+  EXPECT_EQ(wish_of(print), wish_of(fingerprint(web())));
+  spec.targets[500].instance = cloud::ProviderId{"isthmus", "7"};
+  EXPECT_NE(print, fingerprint(spec));
+}
+
+class ServiceBookTest : public ::testing::Test {
+ protected:
+  ServiceRecord& record() { return book.at("svc-a-b", {"default", "web"}, "uid"); }
+  void ensure(std::uint64_t revision, std::uint64_t generation = 1) {
+    book.ensured(record(), fingerprint(web()), state(revision, generation), now);
+  }
+  bool stands() { return ServiceBook::stands(record(), fingerprint(web())); }
+
+  ServiceBook book;
+  Moment now = Moment{} + 1h;
+};
+
+TEST_F(ServiceBookTest, what_was_ensured_stands_until_somebody_changes_it) {
+  EXPECT_FALSE(stands());
+  ensure(5);
+  EXPECT_TRUE(stands());
+  EXPECT_FALSE(book.heard(state(5)));
+  EXPECT_TRUE(stands());
+  EXPECT_TRUE(book.heard(state(6, 2)));
+  EXPECT_FALSE(stands());
+}
+
+TEST_F(ServiceBookTest, older_news_are_passed_over) {
+  ensure(5, 2);
+  EXPECT_FALSE(book.heard(state(4, 1)));
+  EXPECT_TRUE(stands());
+}
+
+TEST_F(ServiceBookTest, an_answer_that_comes_after_newer_news_does_not_undo_them) {
+  record();
+  book.heard(state(9, 3));
+  ensure(5, 2);
+  EXPECT_EQ(record().state->revision, 9u);
+  EXPECT_FALSE(stands());
+}
+
+TEST_F(ServiceBookTest, what_is_gone_has_vanished_unless_we_asked_for_it) {
+  ensure(5);
+  EXPECT_TRUE(book.heard_gone("svc-a-b"));
+  EXPECT_TRUE(record().vanished);
+  EXPECT_FALSE(stands());
+  EXPECT_FALSE(book.heard_gone("svc-a-b"));
+  ensure(6);
+  record().vanished = false;
+  record().releasing = true;
+  EXPECT_TRUE(book.heard_gone("svc-a-b"));
+  EXPECT_FALSE(record().vanished);
+}
+
+TEST_F(ServiceBookTest, strangers_are_kept_apart_until_their_service_asks) {
+  EXPECT_FALSE(book.heard(state(5)));
+  EXPECT_EQ(book.strangers().size(), 1u);
+  EXPECT_FALSE(book.empty());
+  EXPECT_TRUE(record().adopted);
+  EXPECT_EQ(record().state->revision, 5u);
+  EXPECT_TRUE(book.strangers().empty());
+  book.forget("svc-a-b");
+  EXPECT_TRUE(book.empty());
+}
+
+TEST_F(ServiceBookTest, a_namesake_has_a_record_of_its_own) {
+  record();
+  book.at("svc-a-c", {"default", "web"}, "other");
+  EXPECT_THAT(book.of({"default", "web"}), ElementsAre("svc-a-b", "svc-a-c"));
+  book.forget("svc-a-b");
+  EXPECT_THAT(book.of({"default", "web"}), ElementsAre("svc-a-c"));
+}
+
+TEST_F(ServiceBookTest, a_list_of_everything_says_what_is_gone) {
+  ensure(5);
+  book.heard({.name = "svc-a-x", .revision = 2});
+  now += 2min;
+  EXPECT_THAT(book.heard_everything({}, now, 1min), ElementsAre("svc-a-b"));
+  EXPECT_TRUE(record().vanished);
+  EXPECT_TRUE(book.strangers().empty());
+}
+
+TEST_F(ServiceBookTest, a_list_that_may_be_older_than_our_ensure_says_nothing_for_certain) {
+  ensure(5);
+  EXPECT_THAT(book.heard_everything({}, now, 1min), ElementsAre("svc-a-b"));
+  EXPECT_FALSE(record().vanished);
+  EXPECT_FALSE(stands());
+}
+
+TEST_F(ServiceBookTest, a_cloud_that_counts_from_an_earlier_number_is_asked_anew) {
+  ensure(500, 3);
+  EXPECT_THAT(book.heard_everything({state(7, 3)}, now, 1min), ElementsAre("svc-a-b"));
+  EXPECT_FALSE(stands());
+  EXPECT_TRUE(book.heard(state(8, 4)));
+}
+
+TEST_F(ServiceBookTest, a_list_that_repeats_what_is_known_is_no_news) {
+  ensure(5);
+  EXPECT_THAT(book.heard_everything({state(5)}, now, 1min), IsEmpty());
+  EXPECT_TRUE(stands());
+}
+
+}  // namespace
+}  // namespace isthmus::controllers
