@@ -54,6 +54,11 @@ void BalancerBook::take_in(const ObjectName& name, std::shared_ptr<const Balance
     const bool stood = !entry.record->is_leaving() && !entry.record->is_tombstone();
     const bool goes = record->is_leaving() || record->is_tombstone();
     entry.told_to_leave = goes && (stood || entry.told_to_leave);
+    // One of its name that was put again is another, and what happened to the first is not its own.
+    if (entry.record->metadata.uid != record->metadata.uid) {
+      entry.repairs = {};
+      entry.status = {};
+    }
   }
   const bool same =
       entry.record != nullptr && entry.record->metadata.generation == record->metadata.generation;

@@ -38,6 +38,25 @@ TEST(balancer_book, a_change_concerns_only_whom_it_is_about) {
   EXPECT_EQ(book.find(kWeb)->record->metadata.generation, 2);
 }
 
+TEST(balancer_book, one_that_is_put_again_has_no_past) {
+  LedgerSnapshot ledger;
+  ledger.balancers[kWeb] = record(1);
+  BalancerBook book;
+  (void)book.take_in(a_copy(ledger), Moment{});
+  book.find(kWeb)->repairs.count = 1;
+  book.find(kWeb)->status.repairs = 1;
+  ledger.balancers[kWeb] = record(2);
+  (void)book.take_in(a_copy(ledger), Moment{});
+  EXPECT_EQ(book.find(kWeb)->repairs.count, 1);
+  BalancerRecord another;
+  another.metadata.uid = "another";
+  another.metadata.generation = 3;
+  ledger.balancers[kWeb] = std::make_shared<const BalancerRecord>(another);
+  (void)book.take_in(a_copy(ledger), Moment{});
+  EXPECT_EQ(book.find(kWeb)->repairs.count, 0);
+  EXPECT_EQ(book.find(kWeb)->status.repairs, 0);
+}
+
 TEST(balancer_book, a_target_set_concerns_its_users) {
   LedgerSnapshot ledger;
   BalancerRecord user;

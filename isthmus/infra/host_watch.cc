@@ -93,6 +93,9 @@ void HostWatch::see(const KernelDrift& drift, Sight& sight) {
   if (drift.structure) {
     count_repair("structure");
     doors_.log.warning("chains and rules of this host were changed");
+    for (const auto& [name, keys] : doors_.rules.kernel().all()) {
+      note(name, "chains and rules of this host were changed", sight);
+    }
   }
   if (drift.links) count_repair("link");
 }
@@ -130,9 +133,15 @@ void HostWatch::repair(const ObjectName& name, std::string_view kind, std::strin
   BookEntry* entry = doors_.book.find(name);
   // What stays as it is is put back as it was, and not understood anew.
   if (!sight.staying.contains(name)) entry->rules_due = true;
-  // Many things that were changed at once are one repair.
-  if (!sight.concerned.insert(name).second) return;
+  if (sight.concerned.contains(name)) return;
   doors_.log.warning("repaired", {{"owner", name.owner}, {"name", name.name}, {"what", what}});
+  note(name, std::move(what), sight);
+}
+
+// Many things that were changed at once are one repair.
+void HostWatch::note(const ObjectName& name, std::string what, Sight& sight) {
+  BookEntry* entry = doors_.book.find(name);
+  if (entry == nullptr || !sight.concerned.insert(name).second) return;
   ++entry->repairs.count;
   entry->repairs.last = doors_.clock.wall_now();
   entry->repairs.last_reason = std::move(what);

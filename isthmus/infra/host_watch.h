@@ -64,6 +64,7 @@ class HostWatch {
   void see(const KernelDrift::Listener& listener, Sight& sight);
   void find_bare_addresses();
   void repair(const ObjectName& name, std::string_view kind, std::string what, Sight& sight);
+  void note(const ObjectName& name, std::string what, Sight& sight);
   void count_repair(std::string_view kind);
 
   Doors doors_;

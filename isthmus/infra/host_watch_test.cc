@@ -69,6 +69,17 @@ TEST_F(Drifting, a_table_that_was_flushed_is_made_again_as_a_whole) {
   EXPECT_EQ(repairs("structure"), 1);
 }
 
+TEST_F(Drifting, chains_that_were_flushed_are_made_again_and_told_to_everybody_they_served) {
+  process->serve(a_balancer({"prod", "mail"}));
+  before = kernel.held;
+  kernel.held.structure = drivers::Structure::damaged;
+  kernel.changes.rules = true;
+  world.advance(1s);
+  expect_repaired("chains and rules of this host were changed");
+  EXPECT_EQ(process->status({"prod", "mail"}).repairs, 1);
+  EXPECT_EQ(repairs("structure"), 1);
+}
+
 TEST_F(Drifting, an_address_that_was_removed_is_bound_again_at_once) {
   const std::size_t asked = kernel.asked.size();
   std::erase_if(kernel.addresses, [](const auto& one) { return one.ours; });
