@@ -136,6 +136,12 @@ void Access::check(const Config& config, Mistakes& mistakes) const {
 void Access::replace(const Config& config) {
   Mistakes mistakes;
   holders_ = next_holders(config, mistakes);
+  if (!has_owners_ && !config.owners.empty()) {
+    log_.warning(
+        "there are owners now, so nobody is the owner local any more: what local has is served on, "
+        "and only an administrator can change it",
+        {{"owners", config.owners.size()}});
+  }
   has_owners_ = !config.owners.empty();
   // Says what is wrong; and whoever shared a token with somebody who is gone now may be right
   // without a change.

@@ -180,6 +180,20 @@ TEST_F(access_test, a_token_may_move_to_another_owner_when_its_own_goes) {
   EXPECT_EQ(name(access, "Bearer new-prod-token"), "renamed");
 }
 
+TEST_F(access_test, the_first_owners_lock_local_out_and_that_is_told) {
+  Config none;
+  Access access(files, log, none);
+  EXPECT_EQ(access.who(std::nullopt, true).name, "local");
+  access.replace(none);
+  EXPECT_FALSE(log.mentions("nobody is the owner local any more"));
+  write("/first", "first-token");
+  Config some;
+  some.owners = {{"first", "/first"}};
+  access.replace(some);
+  EXPECT_EQ(access.who(std::nullopt, true).role, Caller::Role::nobody);
+  EXPECT_TRUE(log.mentions("nobody is the owner local any more"));
+}
+
 TEST_F(access_test, owners_use_their_own_pools_or_all) {
   config.owners[0].pools = PoolNames{"public"};
   Access access(files, log, config);
