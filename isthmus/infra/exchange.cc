@@ -24,7 +24,7 @@ net::Response failed(const Exchange& exchange, const Error& error, Logger& log) 
                                    {"requestID", exchange.id},
                                    {"reason", error}});
   }
-  return refused(exchange, problem_of(error));
+  return refused(exchange, problem_of(error, exchange.is_local));
 }
 
 }  // namespace isthmus::infra

@@ -30,14 +30,15 @@ net::Response problem_response(const api::Problem& problem) {
   return {problem.status, std::move(headers), encode(problem)};
 }
 
-api::Problem problem_of(const Error& error) {
+api::Problem problem_of(const Error& error, bool is_local) {
   if (error.outcome == kRevisionGone) {
     return api::make_problem(api::problem::revision_gone, error.message);
   }
-  std::string_view why = "the store does not answer";
+  std::string why = is_local ? "the store failed: " + error.message
+                             : "the store failed; the log of the server says why";
   if (error.outcome == Outcome::cancelled) why = "the server is stopping";
   if (error.outcome == Outcome::busy) why = "nothing can be written at this moment; come back";
-  api::Problem problem = api::make_problem(api::problem::unavailable, std::string(why));
+  api::Problem problem = api::make_problem(api::problem::unavailable, std::move(why));
   Duration wait = std::max(error.retry_after, kRetryAfter);
   auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
   problem.retry_after_s = static_cast<std::uint32_t>(seconds);

@@ -18,8 +18,9 @@ net::Response text_response(int status, std::string body);
 net::Response problem_response(const api::Problem& problem);
 
 // What a client is told when the store failed: 503 and when to come back. A revision that is no
-// longer in the history is 410. The engine's own words stay in the log.
-api::Problem problem_of(const Error& error);
+// longer in the history is 410. The engine's own words ("disk is full") are for who is on this
+// machine; all others are sent to the log.
+api::Problem problem_of(const Error& error, bool is_local);
 
 // invalid-request with one wrong parameter or header.
 api::Problem wrong_parameter(std::string_view name, std::string detail);

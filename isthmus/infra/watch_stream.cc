@@ -84,12 +84,12 @@ Task<Result<>> WatchStream::pump(Revision from, EventSource& source, std::functi
         events = std::move(*told);
         done = reached;
       } else {
-        events.push_back(farewell(done, problem_of(told.error())));
+        events.push_back(farewell(done, problem_of(told.error(), false)));
       }
       // What is of no interest here moves the revision on, and is told with the next bookmark.
       if (events.empty() && scope.loop().now() < quiet_until) continue;
     } else if (changes.outcome() != Outcome::deadline) {
-      events.push_back(farewell(done, problem_of(changes.error())));
+      events.push_back(farewell(done, problem_of(changes.error(), false)));
     }
     if (events.empty()) events.push_back(bookmark(done));
     if (!allowed()) {
