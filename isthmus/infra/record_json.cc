@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -17,9 +18,15 @@ namespace {
 constexpr std::size_t kLabelsMax = 1000;
 constexpr std::size_t kTextMax = kValueBytesMax;
 
+// The last that can be read again. A clock that says more is wrong, and would leave records behind
+// that nobody could read once it is right.
+constexpr WallTime kLatest{
+    std::chrono::sys_days{std::chrono::year{2200} / 12 / 31}.time_since_epoch()};
+
 }  // namespace
 
 std::string exact(WallTime time) {
+  time = std::min(time, kLatest);
   std::string text = rfc3339(time);
   auto fraction = time - std::chrono::floor<std::chrono::seconds>(time);
   if (fraction == Duration::zero()) return text;

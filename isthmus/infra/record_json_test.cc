@@ -34,6 +34,15 @@ TEST(record_json, metadata_are_read_back) {
   EXPECT_TRUE(mistakes.empty());
 }
 
+TEST(record_json, what_a_clock_far_ahead_wrote_can_be_read_when_it_is_right_again) {
+  const WallTime far{std::chrono::sys_days{std::chrono::year{2261} / 1 / 1}.time_since_epoch()};
+  Mistakes mistakes;
+  json::value document = json::object{{"at", record_json::exact(far)}};
+  JsonReader reader(document, mistakes);
+  EXPECT_LT(record_json::read_time(reader, "at"), far);
+  EXPECT_TRUE(mistakes.empty()) << mistakes.text();
+}
+
 TEST(record_json, what_it_does_not_understand_is_a_mistake) {
   Mistakes mistakes;
   json::value document = json::object{{"owner", "prod"},  {"name", "web"}, {"uid", "7c9e"},
