@@ -333,6 +333,7 @@ std::uint64_t size_of(const IpPrefix& range) {
 api::PoolUse use_of_family(const LedgerSnapshot& snapshot, const api::Pool& pool, IpFamily family,
                            const Circumstances& circumstances) {
   api::PoolUse use{.family = family};
+  std::uint64_t claimed = 0;  // By machines and targets, and not counted otherwise.
   std::set<IpAddress> orphaned;
   for (const auto& [name, orphan] : circumstances.orphans) {
     orphaned.insert(orphan.addresses.begin(), orphan.addresses.end());
@@ -345,8 +346,10 @@ api::PoolUse use_of_family(const LedgerSnapshot& snapshot, const api::Pool& pool
           *circumstances.unusable, [&](const auto& entry) { return range.contains(entry.first); }));
     }
     const IpAddress last = range.last();
+    AddressClaims claims = claims_between(range.address, last, snapshot, circumstances.machines);
     for (auto found = snapshot.addresses.lower_bound(range.address);
          found != snapshot.addresses.end() && found->first <= last; ++found) {
+      claims.erase(found->first);
       bool is_held = !found->second->holders.empty() || orphaned.contains(found->first);
       orphaned.erase(found->first);
       use.held += is_held ? 1 : 0;
@@ -354,8 +357,14 @@ api::PoolUse use_of_family(const LedgerSnapshot& snapshot, const api::Pool& pool
     }
     use.held += static_cast<std::uint64_t>(std::ranges::count_if(
         orphaned, [&](const IpAddress& address) { return range.contains(address); }));
+    claimed += static_cast<std::uint64_t>(std::ranges::count_if(claims, [&](const auto& claim) {
+      const bool counted =
+          orphaned.contains(claim.first) ||
+          (circumstances.unusable != nullptr && circumstances.unusable->contains(claim.first));
+      return !counted;
+    }));
   }
-  use.free = use.total - std::min(use.total, use.held + use.cooling);
+  use.free = use.total - std::min(use.total, use.held + use.cooling + claimed);
   return use;
 }
 

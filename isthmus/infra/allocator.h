@@ -105,7 +105,7 @@ std::vector<AddressRecord> release(const LedgerSnapshot& snapshot, const ObjectN
                                    const Circumstances& circumstances);
 
 // How much of a pool is used, one per family of its ranges. Addresses of orphans are held, unusable
-// ones are no part of it.
+// ones are no part of it, and what machines or targets have is not free.
 std::vector<api::PoolUse> use_of(const LedgerSnapshot& snapshot, const api::Pool& pool,
                                  const Circumstances& circumstances);
 

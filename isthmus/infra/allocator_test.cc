@@ -222,6 +222,19 @@ TEST_F(allocator, counts_how_much_of_a_pool_is_used) {
   EXPECT_EQ(use[1], (api::PoolUse{.family = IpFamily::v6, .total = 256, .free = 256}));
 }
 
+TEST_F(allocator, counts_what_machines_have_as_not_free) {
+  put(kA);
+  auto record = std::make_shared<InstanceRecord>();
+  record->instance.uid = "m1";
+  record->instance.addresses = {{api::AddressType::internal_ip, "192.0.2.0"},
+                                {api::AddressType::internal_ip, "192.0.2.3"},
+                                {api::AddressType::internal_ip, "198.51.100.1"}};
+  ledger.machines.records["m1"] = std::move(record);
+  std::vector<api::PoolUse> use =
+      use_of(ledger.snapshot, ledger.snapshot.pool("public")->pool, ledger.circumstances());
+  EXPECT_EQ(use.at(0), (api::PoolUse{.family = IpFamily::v4, .total = 4, .held = 1, .free = 2}));
+}
+
 TEST_F(allocator, fills_a_pool_of_a_thousand_addresses_to_the_last_one) {
   ledger.add_pool("public", {"192.0.0.0/22"});
   for (int i = 0; i < 1024; ++i) {

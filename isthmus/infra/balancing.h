@@ -62,12 +62,18 @@ class Balancing final : public PoolKeeper {
   Ledger& ledger() { return ledger_; }
   const BalancerView& view() const { return reconciler_; }
 
-  Task<Result<std::vector<std::string>>> load_pools(std::vector<api::Pool> pools) override {
-    return ledger_.load_pools(std::move(pools));
-  }
+  // Chains of others that may drop what is sent to targets, as they were last seen; none where this
+  // host only announces.
+  const std::vector<std::string>& dropping_chains() const { return dropping_chains_; }
+
+  // Logs also which of the pools' addresses nobody gets, because a machine or a target has them.
+  Task<Result<std::vector<std::string>>> load_pools(std::vector<api::Pool> pools) override;
 
  private:
   Task<Result<>> keep_forgetting();
+  Task<Result<>> watch_others();
+  void look_at_others();
+  void tell_claims(const api::Pool& pool);
 
   Loop& loop_;
   Logger& log_;
@@ -76,6 +82,8 @@ class Balancing final : public PoolKeeper {
   LedgerGauges gauges_;
   HealthChecker health_;
   Reconciler reconciler_;
+  const bool sends_on_;  // Flows, to targets.
+  std::vector<std::string> dropping_chains_;
 };
 
 // Opens the host that the configuration names, once it is certain that packets would get through:

@@ -85,6 +85,39 @@ TEST_F(BalancingTest, that_an_address_has_cooled_down_is_told_when_it_is_so) {
   world.settle();
 }
 
+TEST_F(BalancingTest, chains_of_others_that_drop_are_told_when_they_come) {
+  Balancing balancing(*config().host, {*store, world.loop, random, metrics, log}, doors(),
+                      std::make_unique<FakeHost>(kernel));
+  ASSERT_TRUE(world.run(balancing.start()));
+  Scope scope(world.loop);
+  scope.spawn(&Balancing::run, &balancing);
+  world.advance(1s);
+  EXPECT_TRUE(balancing.dropping_chains().empty());
+  kernel.dropping_chains = {"ip filter FORWARD"};
+  world.advance(kHostDumpPeriod);
+  EXPECT_EQ(balancing.dropping_chains(), kernel.dropping_chains);
+  EXPECT_TRUE(log.mentions("ip filter FORWARD"));
+  kernel.dropping_chains.clear();
+  world.advance(kHostDumpPeriod);
+  EXPECT_TRUE(balancing.dropping_chains().empty());
+  scope.cancel();
+  world.settle();
+}
+
+TEST_F(BalancingTest, a_pool_over_addresses_of_targets_is_told) {
+  Balancing balancing(*config().host, {*store, world.loop, random, metrics, log}, doors(),
+                      std::make_unique<FakeHost>(kernel));
+  ASSERT_TRUE(world.run(balancing.start()));
+  std::vector<api::Pool> pools = config().pools;
+  ASSERT_TRUE(world.run(balancing.load_pools(pools)));
+  ASSERT_TRUE(world.run(balancing.ledger().put(a_balancer(), {}, nullptr, false)));
+  EXPECT_FALSE(log.mentions("a pool covers"));
+  pools.push_back({.name = "wide", .ranges = {parse_prefix("10.1.0.0/24").value()}});
+  ASSERT_TRUE(world.run(balancing.load_pools(pools)));
+  EXPECT_TRUE(log.mentions("pool=\"wide\""));
+  EXPECT_TRUE(log.mentions("addresses=2"));
+}
+
 TEST_F(BalancingTest, a_host_that_does_not_forward_is_refused_with_what_to_run) {
   ASSERT_TRUE(files.write("/proc/sys/net/ipv4/ip_forward", "0\n", FileMode::world_readable));
   Result<std::unique_ptr<Host>> refused = open(config());

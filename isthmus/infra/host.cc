@@ -12,6 +12,7 @@
 #include "isthmus/infra/drivers/forwarding.h"
 #include "isthmus/infra/drivers/host_claim.h"
 #include "isthmus/infra/drivers/nft_driver.h"
+#include "isthmus/infra/drivers/nft_dropping_chains.h"
 
 namespace isthmus::infra {
 namespace {
@@ -20,8 +21,9 @@ class KernelHost final : public Host {
  public:
   KernelHost(drivers::HostClaim claim, drivers::NetlinkSocket rules,
              drivers::NetlinkSocket addresses, drivers::NetlinkSocket flows,
-             drivers::LinkProbe probe, drivers::LinkAnnouncer announcer,
-             drivers::KernelEvents events, const Clock& clock, Files& files)
+             drivers::NetlinkSocket chains, drivers::LinkProbe probe,
+             drivers::LinkAnnouncer announcer, drivers::KernelEvents events, const Clock& clock,
+             Files& files)
       : claim_(std::move(claim)),
         balancers_(std::move(rules)),
         addresses_(std::move(addresses)),
@@ -29,6 +31,7 @@ class KernelHost final : public Host {
         announcer_(std::move(announcer)),
         events_(std::move(events)),
         flows_(std::move(flows), clock),
+        chains_(std::move(chains)),
         files_(files) {}
 
   drivers::BalancerDriver& balancers() override { return balancers_; }
@@ -40,6 +43,9 @@ class KernelHost final : public Host {
   Result<> forwards(IpFamily family) override {
     return check_forwarding(files_, std::span(&family, 1));
   }
+  Result<std::vector<std::string>> dropping_chains() override {
+    return drivers::dropping_chains(chains_);
+  }
 
  private:
   drivers::HostClaim claim_;
@@ -49,6 +55,7 @@ class KernelHost final : public Host {
   drivers::LinkAnnouncer announcer_;
   drivers::KernelEvents events_;
   drivers::ReturnPaths flows_;
+  drivers::NetlinkSocket chains_;
   Files& files_;
 };
 
@@ -58,11 +65,12 @@ Result<std::unique_ptr<Host>> open_sockets(const Clock& clock, Files& files) {
   drivers::KernelEvents events = TRY(drivers::KernelEvents::open(rules.port()));
   drivers::NetlinkSocket addresses = TRY(drivers::NetlinkSocket::open(NETLINK_ROUTE));
   drivers::NetlinkSocket flows = TRY(drivers::NetlinkSocket::open(NETLINK_NETFILTER));
+  drivers::NetlinkSocket chains = TRY(drivers::NetlinkSocket::open(NETLINK_NETFILTER));
   drivers::LinkProbe probe = TRY(drivers::LinkProbe::open());
   drivers::LinkAnnouncer announcer = TRY(drivers::LinkAnnouncer::open());
   return std::make_unique<KernelHost>(std::move(claim), std::move(rules), std::move(addresses),
-                                      std::move(flows), std::move(probe), std::move(announcer),
-                                      std::move(events), clock, files);
+                                      std::move(flows), std::move(chains), std::move(probe),
+                                      std::move(announcer), std::move(events), clock, files);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "isthmus/base/clock.h"
 #include "isthmus/base/files.h"
@@ -31,6 +33,9 @@ class Host {
 
   // As check_forwarding(), now: one small read.
   virtual Result<> forwards(IpFamily family) = 0;
+
+  // Chains of others that drop what nobody lets through (drivers/nft_dropping_chains.h).
+  virtual Result<std::vector<std::string>> dropping_chains() = 0;
 };
 
 // Opens the sockets, in the network namespace of the caller, where they stay, and claims the host.

@@ -53,6 +53,7 @@ class FakeHost final : public Host {
     if (!kernel_.not_forwarded.contains(family)) return {};
     return fail(Outcome::invalid, "run as root: sysctl");
   }
+  Result<std::vector<std::string>> dropping_chains() override { return kernel_.dropping_chains; }
 
  private:
   static std::unexpected<Error> killed() { return fail(Outcome::lost, "the process is gone"); }

@@ -1,6 +1,7 @@
 #include "isthmus/infra/http_api.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include "isthmus/infra/api/openapi.h"
 #include "isthmus/infra/api/rules.h"
 #include "isthmus/infra/api/server_info.h"
+#include "isthmus/infra/host_report.h"
 #include "isthmus/infra/instance_events.h"
 #include "isthmus/infra/object_requests.h"
 #include "isthmus/infra/responses.h"
@@ -230,6 +232,9 @@ Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
   };
   constexpr std::string_view kStays = "the file was not loaded, the last good one is served";
   std::string text = "[-] store: does not answer\n";
+  if (!snapshot && exchange.is_local) {
+    text = fmt::format("[-] store: {}\n", snapshot.error().message);
+  }
   if (snapshot) text = line("store", unwritten, "answers, but the last write failed");
   if (parts_.inventory != nullptr) text += line("inventory", parts_.inventory->trouble(), kStays);
   if (parts_.config_trouble) {
@@ -244,12 +249,32 @@ Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
   }
   bool ready = snapshot.has_value();
   if (parts_.host_is_ready) {
-    const bool host_is_ready = parts_.host_is_ready();
-    text +=
-        host_is_ready ? "[+] host\n" : "[-] host: is still being brought to what it should be\n";
-    ready = ready && host_is_ready;
+    const std::string host = co_await host_line(exchange.is_local);
+    text += host;
+    ready = ready && parts_.host_is_ready();
   }
   co_return text_response(ready ? 200 : 503, std::move(text));
+}
+
+// Whether others' chains are in the way is for people to find out, so they are no mistake.
+Task<std::string> HttpApi::host_line(bool is_local) {
+  if (!parts_.host_is_ready()) co_return "[-] host: is still being brought to what it should be\n";
+  std::optional<std::string> trouble;
+  if (parts_.ledger != nullptr) {
+    Result<Ledger::Snapshot> snapshot = co_await parts_.ledger->latest();
+    if (snapshot) trouble = host_trouble(**snapshot);
+  }
+  if (trouble) {
+    co_return fmt::format("[!] host: stands in the way of load balancers{}\n",
+                          is_local ? ": " + *trouble : "");
+  }
+  const auto chains =
+      parts_.dropping_chains ? parts_.dropping_chains() : std::vector<std::string>{};
+  if (chains.empty() || !is_local) co_return "[+] host\n";
+  co_return fmt::format(
+      "[+] host: other chains drop what they do not accept, see that they accept what goes to the "
+      "targets: {}\n",
+      fmt::join(chains, ", "));
 }
 
 Task<Result<>> HttpApi::watch_instances(Exchange exchange, net::ResponseWriter& writer) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "isthmus/base/log.h"
 #include "isthmus/base/metrics.h"
@@ -43,6 +44,8 @@ class HttpApi final : public net::HttpHandler {
     std::string driver = {};
     const Clock* clock = nullptr;              // Needed with a ledger.
     std::function<bool()> host_is_ready = {};  // Whether all of it has been tried once.
+    // Chains of others that may drop what is sent on; may be missing.
+    std::function<std::vector<std::string>()> dropping_chains = {};
 
     // Why the configuration file was not loaded when it last changed; nothing while it is.
     std::function<std::optional<std::string>()> config_trouble = {};
@@ -60,6 +63,7 @@ class HttpApi final : public net::HttpHandler {
                                                std::string id) const;
   Task<net::Response> answer(const Exchange& exchange, net::ResponseWriter& writer);
   Task<net::Response> readyz(const Exchange& exchange);
+  Task<std::string> host_line(bool is_local);
   Task<Result<>> watch_instances(Exchange exchange, net::ResponseWriter& writer);
   Task<Result<>> watch_owner(Exchange exchange, net::ResponseWriter& writer);
   Task<Result<>> watch(Exchange exchange, EventSource& source, net::ResponseWriter& writer);

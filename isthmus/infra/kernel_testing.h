@@ -27,6 +27,7 @@ struct FakeKernel {
   bool foreign_table = false;
   std::map<IpAddress, drivers::MacAddress> neighbours;  // Who else has an address.
   std::vector<drivers::BoundAddress> asked;             // Probes, in their order.
+  std::vector<std::string> dropping_chains;
   std::map<IpAddress, int> announced;
   drivers::KernelChanges changes;
   std::vector<drivers::FlowHealth> flows;

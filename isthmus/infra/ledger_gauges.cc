@@ -35,21 +35,33 @@ void LedgerGauges::refresh_balancers(const LedgerSnapshot& snapshot) {
       .set(leaving);
 }
 
+// A pool that is gone has no addresses: its last numbers would stay for ever otherwise.
 void LedgerGauges::refresh_pools(const LedgerSnapshot& snapshot) {
+  auto gone = shown_;
   for (const auto& [name, record] : snapshot.pools) {
     if (record->removed) continue;
     for (const api::PoolUse& use : use_of(snapshot, record->pool, ledger_.circumstances())) {
-      const std::array<std::pair<std::string_view, std::uint64_t>, 3> states = {
-          {{"held", use.held}, {"cooling", use.cooling}, {"free", use.free}}};
-      for (const auto& [state, count] : states) {
-        metrics_
-            .gauge("infra_pool_addresses", "Addresses of a pool by family and state.",
-                   {{"pool", name},
-                    {"family", std::string(api::to_string(use.family))},
-                    {"state", std::string(state)}})
-            .set(static_cast<double>(count));
-      }
+      show(name, use);
+      gone.erase({name, use.family});
     }
+  }
+  for (const auto& [name, family] : gone) {
+    show(name, {.family = family});
+    shown_.erase({name, family});
+  }
+}
+
+void LedgerGauges::show(const std::string& pool, const api::PoolUse& use) {
+  shown_.insert({pool, use.family});
+  const std::array<std::pair<std::string_view, std::uint64_t>, 3> states = {
+      {{"held", use.held}, {"cooling", use.cooling}, {"free", use.free}}};
+  for (const auto& [state, count] : states) {
+    metrics_
+        .gauge("infra_pool_addresses", "Addresses of a pool by family and state.",
+               {{"pool", pool},
+                {"family", std::string(api::to_string(use.family))},
+                {"state", std::string(state)}})
+        .set(static_cast<double>(count));
   }
 }
 

@@ -3,6 +3,11 @@
 // show.
 #pragma once
 
+#include <set>
+#include <string>
+#include <utility>
+
+#include "isthmus/base/ip.h"
 #include "isthmus/base/metrics.h"
 #include "isthmus/infra/ledger.h"
 
@@ -18,8 +23,11 @@ class LedgerGauges {
   void refresh_balancers(const LedgerSnapshot& snapshot);
   void refresh_pools(const LedgerSnapshot& snapshot);
 
+  void show(const std::string& pool, const api::PoolUse& use);
+
   Ledger& ledger_;
   Metrics& metrics_;
+  std::set<std::pair<std::string, IpFamily>> shown_;  // Pools that are or were there.
   Metrics::OnCollect on_collect_;
 };
 

@@ -28,5 +28,22 @@ TEST_F(ledger_gauges, show_pools_by_use_and_who_waits_for_the_host) {
   }
 }
 
+TEST_F(ledger_gauges, show_nothing_of_a_pool_that_is_gone) {
+  auto free = [this] {
+    ask("GET", "/v1/pools");
+    const std::string text = object_metrics.text();
+    const std::string series =
+        "infra_pool_addresses{family=\"IPv4\",pool=\"private\",state=\"free\"} ";
+    const std::size_t at = text.find(series);
+    return at == std::string::npos ? "" : text.substr(at + series.size(), 1);
+  };
+  EXPECT_EQ(free(), "4");
+  ASSERT_TRUE(world.run(ledger.load_pools({a_pool("public", {"192.0.2.0/29"})})));
+  EXPECT_EQ(free(), "0");
+  ASSERT_TRUE(world.run(
+      ledger.load_pools({a_pool("private", {"10.9.0.0/31"}), a_pool("public", {"192.0.2.0/29"})})));
+  EXPECT_EQ(free(), "2");
+}
+
 }  // namespace
 }  // namespace isthmus::infra

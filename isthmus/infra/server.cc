@@ -133,6 +133,7 @@ HttpApi::Parts OpenServer::api_parts(const Config& config, std::string version) 
   };
   if (balancing_ == nullptr) return parts;
   parts.host_is_ready = [this] { return balancing_->is_ready(); };
+  parts.dropping_chains = [this] { return balancing_->dropping_chains(); };
   parts.ledger = &balancing_->ledger();
   parts.view = &balancing_->view();
   parts.driver = config.host->driver == HostConfig::Driver::nft ? "nft" : "announce";
