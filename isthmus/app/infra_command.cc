@@ -29,6 +29,9 @@ struct Backend {
 
 // Binds every address, so that one in use is reported before anything is served.
 Result<> listen_everywhere(Backend& backend) {
+  net::ServerLimits limits;
+  limits.connections_max =
+      net::connections_at_once(backend.config.listen.size(), limits.connections_max);
   for (const net::ListenAddress& address : backend.config.listen) {
     std::optional<net::ServerTls> tls;
     if (address.kind == net::ListenAddress::Kind::https) {
@@ -36,7 +39,7 @@ Result<> listen_everywhere(Backend& backend) {
                                  backend.world.loop().wall_now()));
     }
     backend.listeners.push_back(TRY(net::listen(backend.world, address, std::move(tls),
-                                                backend.server->handler(), backend.log)));
+                                                backend.server->handler(), backend.log, limits)));
     backend.log.info(
         "serving", {{"address", address.host_or_path}, {"port", backend.listeners.back()->port()}});
   }

@@ -179,6 +179,19 @@ class PosixProber final : public Prober {
   std::array<char, kReadBytes> buffer_;  // For whoever reads; empty again before anybody waits.
 };
 
+// Of files, the store and the kernel's sockets; 25 are open in a backend that holds load balancers.
+constexpr std::size_t kOtherDescriptors = 64;
+
+// How many this process may have open, as many as it may have at all from now on.
+std::size_t descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+  rlimit raised = limit;
+  raised.rlim_cur = raised.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  return static_cast<std::size_t>(limit.rlim_cur);
+}
+
 }  // namespace
 
 std::unique_ptr<Prober> make_posix_prober(PosixWorld& world) {
@@ -186,13 +199,14 @@ std::unique_ptr<Prober> make_posix_prober(PosixWorld& world) {
 }
 
 std::size_t probes_at_once() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
-  rlimit raised = limit;
-  raised.rlim_cur = raised.rlim_max;
-  if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
-  const std::size_t half = static_cast<std::size_t>(limit.rlim_cur) / 2;
-  return std::clamp<std::size_t>(half, 1, kProbesAtOnceMax);
+  return std::clamp<std::size_t>(descriptors() / 2, 1, kProbesAtOnceMax);
+}
+
+std::size_t connections_at_once(std::size_t listeners, std::size_t most) {
+  constexpr std::size_t kFewest = 4;  // Whatever the limit: somebody must be able to ask.
+  const std::size_t taken = probes_at_once() + kOtherDescriptors;
+  const std::size_t left = descriptors() - std::min(descriptors(), taken);
+  return std::clamp(left / std::max<std::size_t>(listeners, 1), std::min(kFewest, most), most);
 }
 
 }  // namespace isthmus::net

@@ -32,4 +32,10 @@ std::unique_ptr<Prober> make_posix_prober(PosixWorld& world);
 // First raises the soft limit of descriptors to the hard one, which harms only who uses select(2).
 std::size_t probes_at_once();
 
+// How many connections each of so many listeners may hold beside those probes, at most `most`: what
+// is left of the descriptors, without 64 for files, the store and the kernel. More would be
+// accepted until there is no descriptor for anything, and then nobody is let in, however many of
+// them say nothing.
+std::size_t connections_at_once(std::size_t listeners, std::size_t most);
+
 }  // namespace isthmus::net

@@ -298,6 +298,14 @@ TEST(posix_prober, a_thousand_probes_leave_no_socket_in_time_wait) {
   EXPECT_EQ(in_time_wait(server.server->port()), 0U);
 }
 
+TEST(posix_prober, connections_and_probes_leave_descriptors_for_the_rest) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_LE(2 * connections_at_once(2, 1'000'000'000) + probes_at_once() + 64, before.rlim_max);
+  EXPECT_EQ(connections_at_once(1, 3), 3U);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+}
+
 TEST(posix_prober, half_of_what_may_be_open_is_left_to_others) {
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
