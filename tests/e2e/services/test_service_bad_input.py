@@ -136,16 +136,19 @@ NONSENSE = {
 
 @pytest.fixture
 def meddled(routed, stage):
-    """The site, its manager behind a meddler: a Service named in NONSENSE gets that for its PUTs
-    while `meddler.lies`."""
+    """The site, its manager behind a meddler: what is PUT for the Service "victim" gets the answer
+    `meddler.lie` names, and `meddler.lies` counts."""
     def meddle(method, _, body):
-        if method != "PUT" or not meddler.lies:
+        if method != "PUT" or not meddler.lie:
             return None
         labels = json.loads(body).get("metadata", {}).get("labels", {})
-        return NONSENSE.get(labels.get("isthmus.dev/service-name"))
+        if labels.get("isthmus.dev/service-name") != "victim":
+            return None
+        meddler.lies += 1
+        return NONSENSE[meddler.lie]
     path = os.path.join(routed.directory, "meddler.sock")
     meddler = stage.add(Meddler(path, routed.infra.socket, meddle))
-    meddler.lies = True
+    meddler.lie, meddler.lies = "html", 0
     routed.manager.end()
     routed.start_manager(*routed.flags, name="meddled", cloud_config=isthmus.write_cloud_config(
         os.path.join(routed.directory, "meddled.yaml"), "unix://" + path))
@@ -154,18 +157,25 @@ def meddled(routed, stage):
 
 
 def test_a_backend_that_answers_nonsense_for_one_keeps_no_other_waiting(meddled):
-    meddled.apply(*(service(name) for name in NONSENSE))
-
+    meddled.apply(service("victim"))
     address = meddled.serve(service("web"))[4]
+    for number, lie in enumerate(NONSENSE):
+        meddled.meddler.lie, before = lie, meddled.meddler.lies
+        meddled.patch("victim", {"metadata": {"annotations": {
+            "isthmus.dev/health-check-fall": str(3 + number)}}})
+        until(lambda b=before: meddled.meddler.lies > b, 30, f"asked, to say {lie}")
 
-    for name in NONSENSE:
-        meddled.warned(name)
-        assert not meddled.addresses(name), meddled.tell(name)
-        assert meddled.service(name)["metadata"]["finalizers"] == [FINALIZER]
-    assert names(meddled.net.ask(address, 80, count=3))
+        port = 81 + number
+        meddled.patch("web", {"spec": {"ports": [{**WEB, "port": port}]}})
+
+        until(lambda p=port: names(meddled.net.ask(address, p, timeout=0.3)), what=lie)
+
+    assert meddled.warned("victim")
+    assert not meddled.addresses("victim"), meddled.tell("victim")
+    assert meddled.service("victim")["metadata"]["finalizers"] == [FINALIZER]
     assert meddled.manager.process.memory("VmHWM") < 200e6
     assert meddled.net.bound() == {address}
 
-    meddled.meddler.lies = False
+    meddled.meddler.lie = None
 
-    assert len({meddled.ready(name, 60)[4] for name in NONSENSE}) == len(NONSENSE)
+    assert meddled.ready("victim", 90)

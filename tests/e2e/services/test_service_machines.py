@@ -17,7 +17,7 @@ THREE = {"machine1", "machine2", "machine3"}
 OTHERS = {"machine1", "machine3"}  # Than the one that something happens to.
 
 # What a label, a new Node or a health check takes: debouncing, and two checks of half a second.
-FOLLOWS_SECONDS = 20
+FOLLOWS_SECONDS = 30
 
 
 def answering(site, address, port=80, udp=False, count=40):
@@ -171,13 +171,14 @@ def test_where_kube_proxy_answers_on_loopback_only_the_kubelet_tells_who_is_well
 def test_who_tells_whether_nodes_are_well_can_be_said(make_site, how):
     """With kube-proxy's word alone, a Node whose proxy does not answer is not well."""
     site = make_site(flags=["--lb-node-health=kubelet"] if how == "flag" else [])
+    site.settle()
     site.kubelets.proxy = "nowhere"
 
     site.serve(service("web", annotations={} if how == "flag" else {
         "isthmus.dev/health-check-node": "kubelet"}))
 
     site.until_well("web", THREE)
-    assert not site.events("web", kind="Warning")
+    assert not site.events("web", kind="Warning"), site.tell("web")
 
 
 def test_a_changed_address_of_a_machine_is_followed(make_site):

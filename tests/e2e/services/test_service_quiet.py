@@ -8,7 +8,7 @@ from harness.rules import Rules
 from harness.wait import until
 from manifests import service
 
-NOISE_SECONDS = 20
+NOISE_SECONDS = 12
 
 # Of one Service in all of that time. What it tells is its transitions, and there are few.
 EVENTS_MAX = 8

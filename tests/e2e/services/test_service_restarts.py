@@ -44,7 +44,7 @@ def test_the_manager_is_killed_and_nothing_changes(site):
     events = len(site.events("web"))
     with site.net.asking(address, 80) as load, site.net.talk(address, 80) as talk:
         first = talk.say()
-        site.manager.process.kill()
+        site.crash_manager()
         names(site.net.ask(address, 80, count=20))
 
         site.manager.start()
@@ -86,7 +86,7 @@ def test_what_happened_while_nobody_ran_is_caught_up_with(site):
     site.serve(service("deleted"))
     address = site.serve(service("changed"))[4]
     with site.net.asking(kept, 80) as load:
-        site.manager.process.kill()
+        site.crash_manager()
         site.infra.process.kill()
         site.k8s.delete(f"{kube.SERVICES}/deleted")
         site.patch("changed", {"spec": {"ports": [{**WEB, "port": 81}]}})
@@ -96,7 +96,7 @@ def test_what_happened_while_nobody_ran_is_caught_up_with(site):
         site.infra.start()
         site.manager.start()
 
-        made = site.ready("made", TAKEOVER_SECONDS + 10)[4]
+        made = site.ready("made", 40)[4]
         until(lambda: site.k8s.get_or_none(f"{kube.SERVICES}/deleted") is None)
         until(lambda: names(site.net.ask(address, 81, count=2, timeout=0.5)))
         until(lambda: set(names(site.net.ask(made, 80, count=30))) == {"machine2", "machine3"})
@@ -104,20 +104,21 @@ def test_what_happened_while_nobody_ran_is_caught_up_with(site):
     assert site.net.bound() == site.held() == {kept, address, made}
 
 
-def test_of_two_managers_the_second_takes_over(site):
-    address = site.serve(service("web"))[4]
-    first = site.manager
-    second = site.start_manager(*site.flags, name="second")
-    before = versions(site, "web")
-    with site.net.asking(address, 80) as load:
+def test_of_two_managers_the_second_takes_over(routed):
+    """With the default lease times."""
+    address = routed.serve(service("web"))[4]
+    first = routed.manager
+    second = routed.start_manager(*routed.flags, name="second")
+    before = versions(routed, "web")
+    with routed.net.asking(address, 80) as load:
         first.process.kill()
-        site.apply(service("late"))
+        routed.apply(service("late"))
 
-        late = site.ready("late", TAKEOVER_SECONDS)[4]
+        late = routed.ready("late", TAKEOVER_SECONDS)[4]
 
-        assert names(site.net.ask(late, 80, count=3))
+        assert names(routed.net.ask(late, 80, count=3))
         assert load.stop()["failed"] == 0
-    assert versions(site, "web") == before
+    assert versions(routed, "web") == before
     assert second.metric("leader_election_master_status", name="cloud-controller-manager") == 1
 
 
@@ -139,8 +140,7 @@ def test_killed_on_the_way_of_a_creation_it_is_made_once(routed, step):
             "status": lambda: routed.addresses("web")}
     routed.apply(service("web"))
     until(seen[step])
-    routed.manager.process.kill()
-    routed.k8s.client.request("DELETE", kube.LEASE)  # Nobody waits for a dead one's lease here.
+    routed.crash_manager()
 
     routed.manager.start()
 
@@ -152,8 +152,7 @@ def test_killed_on_the_way_of_a_creation_it_is_made_once(routed, step):
 def test_killed_on_the_way_of_a_deletion_it_is_carried_on(routed):
     routed.serve(service("web"))
     routed.k8s.delete(f"{kube.SERVICES}/web")
-    routed.manager.process.kill()
-    routed.k8s.client.request("DELETE", kube.LEASE)
+    routed.crash_manager()
 
     routed.manager.start()
 
