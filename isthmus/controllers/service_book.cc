@@ -174,7 +174,8 @@ bool ServiceBook::heard(const cloud::LoadBalancerState& state) {
 }
 
 bool ServiceBook::take_in(ServiceRecord& record, const cloud::LoadBalancerState& state) {
-  const bool news = !record.state || is_news(*record.state, state);
+  const bool was_asked_for = record.releasing && state.is_leaving;
+  const bool news = !was_asked_for && (!record.state || is_news(*record.state, state));
   record.existed = true;
   record.state = state;
   return news;

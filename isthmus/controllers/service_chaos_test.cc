@@ -18,7 +18,7 @@ using kube::testing::Verb;
 
 constexpr int kServices = 5;
 constexpr int kSteps = 60;
-constexpr std::uint64_t kSeeds = 60;
+constexpr std::uint64_t kSeeds = 100;
 constexpr const char* kForeignName = "svc-somebody-else";
 
 class Chaos final : public testing::ServiceStory {

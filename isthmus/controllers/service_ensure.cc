@@ -88,13 +88,21 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::make(
   if (!answer) {
     const bool may_exist = answer.outcome() == Outcome::lost || is_our_own(answer.outcome());
     record->existed = record->existed || may_exist;
-    // What we believed to be true is not known to be otherwise, but for what was asked for.
+    if (answer.outcome() == Outcome::invalid && record->failures == 0) doubt_set(*record);
     co_return std::unexpected(std::move(answer.error()));
   }
   const cloud::LoadBalancerState state = *answer;
   book.ensured(*record, std::move(print), *std::move(answer), loop.now());
   tell_what_changed(*service, *record, before, state);
   co_return Finished{next_look(*record)};
+}
+
+// A spec that the cloud calls wrong may only lack the set of targets that we believe to be there:
+// it is tried once more with one that was ensured anew.
+void ServiceController::Inside::doubt_set(const ServiceRecord& record) {
+  if (targets.set_name().empty()) return;
+  targets.doubt();
+  queue->enqueue_after(record.key, kSoonest, Priority::fresh);
 }
 
 Task<Result<>> ServiceController::Inside::ask(std::string name) {
@@ -143,6 +151,12 @@ void ServiceController::Inside::tell_what_changed(const kube::Service& service,
   }
   const bool was_believed = before.fingerprint == record.fingerprint;
   const bool was_changed = before.state && before.state->generation > before.generation;
+  if (was_believed && before.state && before.state->is_leaving) {
+    metrics.recreated.add();
+    event(service, true, kRecreatedReason,
+          "Somebody had its load balancer deleted in the cloud; it was kept");
+    return;
+  }
   if (was_believed && was_changed && wrote) {
     metrics.changed.add();
     event(service, true, kChangedReason,

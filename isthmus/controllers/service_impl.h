@@ -66,6 +66,7 @@ struct ServiceController::Inside {
   // service_ensure.cc
   Task<Result<Step>> ensure(ServicePtr service, EnsureService act, Notices notices);
   Task<Result<Step>> make(ServicePtr service, cloud::LoadBalancerSpec spec, std::string print);
+  void doubt_set(const ServiceRecord& record);
   Task<Result<>> ask(std::string name);
   Task<Result<Step>> report(ServicePtr service, std::string name, Notices notices);
   Task<Result<Step>> publish(ServicePtr service, std::string name, Notices notices);

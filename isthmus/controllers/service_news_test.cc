@@ -47,6 +47,16 @@ TEST_F(service_news, what_somebody_changed_is_put_right) {
   EXPECT_TRUE(measures(R"(isthmus_load_balancer_repairs_total{kind="changed"} 1)"));
 }
 
+TEST_F(service_news, what_somebody_is_having_deleted_is_kept) {
+  start_with_a_service();
+  balancer("web").gone_at = world.loop.now() + 1h;
+  cloud.load_balancers.touched(balancer_name("web"));
+  pass(1s);
+  EXPECT_FALSE(balancer("web").gone_at);
+  EXPECT_EQ(events.count("Warning LoadBalancerRecreated"), 1u);
+  EXPECT_EQ(address("web"), "192.0.2.1");
+}
+
 TEST_F(service_news, what_the_cloud_repaired_is_told_once_with_what_it_was) {
   start_with_a_service();
   cloud.load_balancers.repaired(balancer_name("web"), "the rules were gone");

@@ -195,6 +195,16 @@ TEST_F(service_nodes, a_cloud_that_lost_everything_gets_everything_again) {
   EXPECT_EQ(events.count("LoadBalancerRecreated"), 2u);
 }
 
+TEST_F(service_nodes, a_set_that_somebody_took_away_is_made_anew_for_the_next_service) {
+  start_with_nodes();
+  have_services(1);
+  cloud.target_sets.standing.clear();
+  put_service("new");
+  pass(5s);
+  EXPECT_NE(address("new"), "");
+  EXPECT_EQ(shared().size(), 2u);
+}
+
 TEST_F(service_nodes, where_no_node_answers_for_kube_proxy_the_kubelet_does) {
   start_with_nodes();
   have_services(3);

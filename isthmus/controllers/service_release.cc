@@ -76,6 +76,7 @@ Task<Result<>> ServiceController::Inside::release_one(std::string name) {
   }
   metrics.syncs.add();
   Result<> gone = co_await cloud.release(name);
+  if (gone.outcome() == Outcome::absent) gone = {};  // What is not there is gone.
   if (ServiceRecord* record = gone ? book.find(name) : nullptr) record->state.reset();
   co_return gone;
 }

@@ -191,6 +191,30 @@ TEST_F(service_release, asks_again_when_the_cloud_said_and_not_before) {
   EXPECT_FALSE(exists("web"));
 }
 
+// D-S9: a cloud that says "there is none" has said that it is gone.
+TEST_F(service_release, is_done_when_the_cloud_says_that_there_is_none) {
+  start_with_nodes();
+  put_service("web");
+  pass(1s);
+  cloud.faults.error = Error{Outcome::absent, "there is none"};
+  delete_service("web");
+  pass(1s);
+  EXPECT_FALSE(exists("web"));
+}
+
+TEST_F(service_release, is_asked_for_once_while_the_cloud_works_on_it) {
+  start_with_nodes();
+  put_service("web");
+  pass(1s);
+  cloud.load_balancers.release_takes = 30s;
+  const std::size_t before = cloud.load_balancers.releases;
+  delete_service("web");
+  pass(25s);
+  EXPECT_EQ(cloud.load_balancers.releases, before + 1);
+  pass(10s);
+  EXPECT_FALSE(exists("web"));
+}
+
 TEST_F(service_release, a_watch_that_lags_makes_no_second_release) {
   start_with_nodes();
   put_service("web");
