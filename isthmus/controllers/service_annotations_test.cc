@@ -106,6 +106,8 @@ TEST(service_annotations, with_a_value_that_is_none_are_mistakes) {
                "10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6,10.0.0.7,"
                "10.0.0.8,10.0.0.9",
                "at most 8 addresses are possible, found 9"},
+           Row{"addresses", std::string(200'000, ','),
+               "at most 8 addresses are possible, found 200001"},
            Row{"source-address", "Keep", "expected masquerade or keep, found \"Keep\""},
            Row{"health-check-node", "kubeproxy", "expected auto, kube-proxy or kubelet"},
            Row{"health-check-protocol", "HTTP", "expected http or tcp"},

@@ -140,5 +140,12 @@ TEST(source_ranges, are_at_most_500) {
             "spec.loadBalancerSourceRanges: at most 500 ranges are possible, found 501");
 }
 
+TEST(source_ranges, that_are_wrong_by_the_hundred_are_told_in_one_line) {
+  const std::string message =
+      wrong(with(std::vector<std::string>(400, std::string(500, 'x'))), kV4);
+  EXPECT_THAT(message, HasSubstr(" and 395 more"));
+  EXPECT_LE(message.size(), 600U);
+}
+
 }  // namespace
 }  // namespace isthmus::controllers
