@@ -1,11 +1,13 @@
 """Hands of others in the kernel: what they take is put back, what is theirs stays."""
 
 import json
+import socket
 
 import pytest
 
 from harness.wait import until
 from specs import condition, inline, names
+from wrapped import Wrapped
 
 
 DAMAGE = {
@@ -72,6 +74,53 @@ def test_what_others_take_from_an_announcer_is_put_back(net, make_backend, damag
     assert "error" in net.ask(address, shut, timeout=0.4)[0]
     assert address in backend.get("web")["status"]["lastRepair"]["reason"]
     service.process.end()
+
+
+def test_one_that_is_put_again_has_no_past(net, backend):
+    address = backend.serve("web", inline(net))["status"]["addresses"][0]
+    net.host.run("ip", "address", "del", address + "/32", "dev", "eth0")
+    until(lambda: backend.get("web")["status"]["repairs"] == 1, 60)
+    backend.remove("web")
+
+    backend.serve("web", inline(net))
+
+    assert backend.get("web")["status"]["repairs"] == 0
+    assert "lastRepair" not in backend.get("web")["status"]
+
+
+def test_readiness_names_what_keeps_packets_away(net, make_backend):
+    net.host.run("nft", "add table ip filter; add chain ip filter FORWARD "
+                 "{ type filter hook forward priority 0; policy drop; }")
+    backend = make_backend(net)
+    backend.put("web", inline(net))
+    backend.ready("web")
+
+    def readyz():
+        return backend.infra.client.request("GET", "/readyz").text
+    assert "[+] host: " in readyz() and "ip filter FORWARD" in readyz()
+    assert "error" in net.ask(net.vip(), 80, timeout=0.4)[0]
+
+    net.host.write_settings({"ipv4/ip_forward": 0})
+    until(lambda: "[!] host: " in readyz() and "ForwardingOff" in readyz())
+    net.host.write_settings({"ipv4/ip_forward": 1})
+    until(lambda: "[+] host" in readyz())
+
+
+def test_silent_connections_shut_nobody_out(net, make_backend):
+    backend = make_backend(net, start=False)
+    backend.infra.inside = Wrapped(net.host, ["prlimit", "--nofile=160:160", "--"])
+    backend.infra.start()
+    silent = []
+    try:
+        for _ in range(200):
+            silent.append(socket.socket(socket.AF_UNIX))
+            silent[-1].connect(backend.infra.socket)
+
+        backend.serve("web", inline(net))
+        names(net.ask(net.vip(), 80))
+    finally:
+        for one in silent:
+            one.close()
 
 
 def test_what_is_others_stays(net, make_backend):

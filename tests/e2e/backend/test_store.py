@@ -8,6 +8,7 @@ import pytest
 
 from harness.wait import until
 from specs import condition, inline, names, problem
+from wrapped import Wrapped
 
 ADMIN = "admin-secret-token"
 
@@ -222,14 +223,3 @@ def fill(path):
                 pass
         except OSError:
             pass
-
-
-class Wrapped:
-    """A namespace whose programs are started by another program."""
-
-    def __init__(self, namespace, wrapper):
-        self._namespace = namespace
-        self._wrapper = wrapper
-
-    def argv(self, *command):
-        return self._namespace.argv(*self._wrapper, *command)
