@@ -114,7 +114,10 @@ def test_silent_connections_shut_nobody_out(net, make_backend):
     try:
         for _ in range(200):
             silent.append(socket.socket(socket.AF_UNIX))
+            silent[-1].settimeout(5)
             silent[-1].connect(backend.infra.socket)
+            silent[-1].sendall(b"GET /livez HTTP/1.1\r\nHost: infra\r\n\r\n")
+            assert b" 200 " in silent[-1].recv(4096)
 
         backend.serve("web", inline(net))
         names(net.ask(net.vip(), 80))
