@@ -135,8 +135,10 @@ kube::Service any_service() {
   return made;
 }
 
+// All that is done and told; nothing is nothing, for whatever reason.
 std::string all_of(const ServicePlan& plan) {
-  std::string text = describe(plan);
+  const bool is_left = std::holds_alternative<LeaveService>(plan.what);
+  std::string text = is_left ? "leave alone" : describe(plan);
   for (const Notice& notice : plan.notices) text += "\n" + notice.reason + ": " + notice.message;
   return text;
 }
