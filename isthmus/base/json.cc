@@ -37,7 +37,8 @@ std::string_view view(const json::string& text) { return {text.data(), text.size
 
 }  // namespace
 
-Result<json::value> parse_json(std::string_view text, const JsonLimits& limits) {
+Result<json::value> parse_json(std::string_view text, const JsonLimits& limits,
+                               json::storage_ptr memory) {
   if (text.size() > limits.bytes_max) {
     return fail(Outcome::invalid, fmt::format("the document has {} bytes, {} are allowed",
                                               text.size(), limits.bytes_max));
@@ -45,6 +46,7 @@ Result<json::value> parse_json(std::string_view text, const JsonLimits& limits) 
   json::parse_options options;
   options.max_depth = limits.depth_max;
   json::stream_parser parser({}, options);
+  parser.reset(std::move(memory));
   json::error_code error;
   const std::size_t read = parser.write_some(text.data(), text.size(), error);
   if (!error) {
@@ -64,39 +66,60 @@ Result<json::value> parse_json(std::string_view text, const JsonLimits& limits) 
 
 std::string compact_json(const json::value& value) { return json::serialize(value); }
 
-JsonReader::JsonReader(const json::value& document, Mistakes& mistakes)
-    : JsonReader(&document, "", mistakes) {}
+// Where a value lies, in one piece, because there is one for every value that is read; the pointer
+// is put together only for a mistake.
+struct JsonReader::Place {
+  std::shared_ptr<const Place> parent;  // nullptr: the document.
+  std::string key;
+  std::vector<std::string> asked;  // Keys asked for so far.
+};
 
-JsonReader::JsonReader(const json::value* value, std::string pointer, Mistakes& mistakes)
-    : value_(value),
-      pointer_(std::move(pointer)),
-      mistakes_(&mistakes),
-      asked_(std::make_shared<std::vector<std::string>>()) {}
+JsonReader::JsonReader(const json::value& document, Mistakes& mistakes)
+    : JsonReader(&document, std::make_shared<Place>(), mistakes) {}
+
+JsonReader::JsonReader(const json::value* value, std::shared_ptr<Place> place, Mistakes& mistakes)
+    : value_(value), place_(std::move(place)), mistakes_(&mistakes) {}
+
+std::string JsonReader::pointer() const {
+  std::string pointer;
+  for (const Place* place = place_.get(); place->parent != nullptr; place = place->parent.get()) {
+    pointer.insert(0, "/" + pointer_part(place->key));
+  }
+  return pointer;
+}
+
+void JsonReader::note_asked(std::string_view key) {
+  constexpr std::size_t kUsual = 8;
+  if (place_->asked.empty()) place_->asked.reserve(kUsual);
+  place_->asked.emplace_back(key);
+}
 
 JsonReader JsonReader::required(std::string_view key) {
   const json::object* members = object();
   const json::value* member = nullptr;
   if (members != nullptr) {
-    asked_->emplace_back(key);
+    note_asked(key);
     member = members->if_contains(key);
-    if (member == nullptr) mistakes_->add(child(nullptr, key).pointer(), "is required");
+    if (member == nullptr)
+      mistakes_->add(child(nullptr, std::string(key)).pointer(), "is required");
   }
-  return child(member, key);
+  return child(member, std::string(key));
 }
 
 std::optional<JsonReader> JsonReader::optional(std::string_view key) {
   const json::object* members = object();
   if (members == nullptr) return std::nullopt;
-  asked_->emplace_back(key);
+  note_asked(key);
   const json::value* member = members->if_contains(key);
   if (member == nullptr || member->is_null()) return std::nullopt;
-  return child(member, key);
+  return child(member, std::string(key));
 }
 
 void JsonReader::no_other_fields() {
   if (missing() || !value_->is_object()) return;
   for (const auto& [key, member] : value_->get_object()) {
-    if (std::ranges::find(*asked_, std::string_view(key)) != asked_->end()) continue;
+    const std::vector<std::string>& asked = place_->asked;
+    if (std::ranges::find(asked, std::string_view(key)) != asked.end()) continue;
     mistakes_->add(child(&member, key).pointer(), "unknown field");
   }
 }
@@ -113,6 +136,7 @@ std::vector<JsonReader> JsonReader::elements(std::size_t count_max) {
     return {};
   }
   std::vector<JsonReader> readers;
+  readers.reserve(array.size());
   for (std::size_t i = 0; i < array.size(); ++i) {
     readers.push_back(child(&array[i], std::to_string(i)));
   }
@@ -128,7 +152,7 @@ std::vector<std::pair<std::string, JsonReader>> JsonReader::members(std::size_t 
   }
   std::vector<std::pair<std::string, JsonReader>> readers;
   for (const auto& [key, member] : *members) {
-    asked_->emplace_back(key);
+    note_asked(key);
     readers.emplace_back(key, child(&member, key));
   }
   return readers;
@@ -207,7 +231,7 @@ Secret JsonReader::secret(std::size_t bytes_max) {
   return text.size() > bytes_max ? Secret() : Secret(std::string(text));
 }
 
-void JsonReader::refuse(std::string_view what) { mistakes_->add(pointer_, what); }
+void JsonReader::refuse(std::string_view what) { mistakes_->add(pointer(), what); }
 
 void JsonReader::refuse_expected(std::string_view what) {
   refuse(fmt::format("expected {}, found {}", what, found(value())));
@@ -222,13 +246,14 @@ const json::object* JsonReader::object() {
   if (missing()) return nullptr;
   if (value_->is_object()) return &value_->get_object();
   // Said once, however many members are asked for.
-  if (asked_->empty()) refuse_expected("an object");
-  asked_->emplace_back();
+  if (place_->asked.empty()) refuse_expected("an object");
+  note_asked("");
   return nullptr;
 }
 
-JsonReader JsonReader::child(const json::value* value, std::string_view key) const {
-  return JsonReader(value, pointer_ + "/" + pointer_part(key), *mistakes_);
+JsonReader JsonReader::child(const json::value* value, std::string key) const {
+  auto place = std::make_shared<Place>(Place{place_, std::move(key), {}});
+  return JsonReader(value, std::move(place), *mistakes_);
 }
 
 }  // namespace isthmus

@@ -40,7 +40,12 @@ struct JsonLimits {
 
 // invalid: not JSON, anything behind the document, or beyond the limits; the message says where
 // ("line 3, column 12: …"). A key that is given twice counts once, with its last value.
-Result<json::value> parse_json(std::string_view text, const JsonLimits& limits = {});
+//
+// The document, and what is copied or moved out of it, lives in `memory`. Whoever drops all of it
+// once it is read gives a json::monotonic_resource, which outlives it, and is spared thousands of
+// small allocations.
+Result<json::value> parse_json(std::string_view text, const JsonLimits& limits = {},
+                               json::storage_ptr memory = {});
 
 // The document in its shortest form, on one line.
 std::string compact_json(const json::value& value);
@@ -97,18 +102,19 @@ class JsonReader {
 
   // null for a missing one.
   const json::value& value() const;
-  const std::string& pointer() const { return pointer_; }
+  std::string pointer() const;
 
  private:
-  JsonReader(const json::value* value, std::string pointer, Mistakes& mistakes);
+  struct Place;
+
+  JsonReader(const json::value* value, std::shared_ptr<Place> place, Mistakes& mistakes);
   const json::object* object();
-  JsonReader child(const json::value* value, std::string_view key) const;
+  void note_asked(std::string_view key);
+  JsonReader child(const json::value* value, std::string key) const;
 
   const json::value* value_;
-  std::string pointer_;
+  std::shared_ptr<Place> place_;  // Shared by copies, which read the same value.
   Mistakes* mistakes_;
-  // Keys asked for so far; shared by copies, which read the same object.
-  std::shared_ptr<std::vector<std::string>> asked_;
 };
 
 }  // namespace isthmus

@@ -49,7 +49,8 @@ Word read_word(JsonReader reader, std::initializer_list<Word> words) {
 // The whole value of a key. lost: see decode_balancer_record.
 template <class Record>
 Result<Record> decode(std::string_view value, Record (*read)(JsonReader document)) {
-  Result<json::value> document = parse_json(value);
+  json::monotonic_resource memory;
+  Result<json::value> document = parse_json(value, {}, &memory);
   if (!document)
     return fail(Outcome::lost,
                 "a damaged record: " + document.error().message + "; restore a copy");

@@ -61,7 +61,8 @@ std::vector<FieldError> as_field_errors(const Mistakes& mistakes, const json::va
 template <class Read>
 BodyErrors read_body(std::string_view text, const Read& read) {
   BodyErrors found;
-  Result<json::value> document = parse_json(text);
+  json::monotonic_resource memory;
+  Result<json::value> document = parse_json(text, {}, &memory);
   if (!document) {
     found.unreadable = document.error().message;
     return found;
