@@ -177,6 +177,9 @@ void AddressView::note(const AddressRecord& record, const AddressClaims& claims,
     ++finding.cooling;
     finding.next_free = std::min(finding.next_free.value_or(*record.free_at), *record.free_at);
   }
+  // Most of a pool is held by others who share with nobody.
+  const bool may_share = !spec_.sharing_key.empty() && record.sharing_key == spec_.sharing_key;
+  if (!record.holders.empty() && !may_share) return;
   Standing standing_now = standing(record.address, &record);
   bool given_before = standing_now == Standing::shareable;
   bool cannot_have = unusable(record.address) != nullptr || claims.contains(record.address);
