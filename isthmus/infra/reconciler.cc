@@ -98,6 +98,7 @@ class Reconciler::Impl {
   BalancerKeeper keeper_;
 
   Signal work_;
+  bool anybody_due_ = true;  // Besides those who are named; at first everybody is.
   bool rules_look_due_ = false;
   bool addresses_look_due_ = false;
   Moment dump_due_{};
@@ -227,10 +228,13 @@ void Reconciler::Impl::collect(Names& names) {
     names.insert(users.begin(), users.end());
   }
   for (const ObjectName& name : parts_.ledger.abandoned()) {
-    if (BookEntry* entry = book_.find(name)) entry->rules_due = true;
+    BookEntry* entry = book_.find(name);
+    if (entry == nullptr) continue;
+    entry->rules_due = true;
+    names.insert(name);
   }
   names.merge(std::exchange(moved_, {}));
-  names.merge(keeper_.take_due());
+  if (std::exchange(anybody_due_, false)) names.merge(keeper_.take_due());
 }
 
 void Reconciler::Impl::tell_orphans() {
@@ -338,8 +342,9 @@ bool Reconciler::Impl::poll() {
     forwarding_due_ = later(now, kForwardingPeriod);
     watch_forwarding();
   }
-  return rules_look_due_ || addresses_look_due_ || !moved_.empty() || keeper_.has_leftovers() ||
-         keeper_.anybody_due() || addresses_.is_due();
+  anybody_due_ |= keeper_.anybody_due();
+  return rules_look_due_ || addresses_look_due_ || anybody_due_ || !moved_.empty() ||
+         keeper_.has_leftovers() || addresses_.is_due();
 }
 
 void Reconciler::Impl::watch_flows() {
