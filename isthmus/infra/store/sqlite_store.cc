@@ -116,11 +116,14 @@ Result<> prepare_file(Database& database, const std::string& path) {
 }
 
 struct Statements {
-  Statement read, latest, insert, advance, changes, forget_old, forget_deleted, compacted;
+  Statement begin, commit, read, latest, insert, advance, changes, forget_old, forget_deleted,
+      compacted;
 };
 
 Result<Statements> prepare_statements(Database& database) {
   return Statements{
+      .begin = TRY(database.prepare("BEGIN IMMEDIATE")),
+      .commit = TRY(database.prepare("COMMIT")),
       .read = TRY(database.prepare(kReadSql)),
       .latest = TRY(database.prepare(kLatestSql)),
       .insert = TRY(database.prepare(kInsertSql)),
@@ -163,6 +166,13 @@ class ResetAtEnd {
  private:
   Statement& statement_;
 };
+
+// A statement without parameters and rows.
+Result<> run(Statement& statement) {
+  ResetAtEnd reset(statement);
+  TRY(statement.step());
+  return {};
+}
 
 Result<> check_limits(const std::vector<Write>& writes) {
   for (const Write& write : writes) {
@@ -261,9 +271,9 @@ Result<Snapshot> SqliteStore::read_now(const Range& range) {
 template <class Change>
 Result<> SqliteStore::transact(Change change) {
   TRY(database_.check_place());
-  TRY(database_.execute("BEGIN IMMEDIATE"));
+  TRY(run(statements_.begin));
   Result<> result = change();
-  if (result) result = database_.execute("COMMIT");
+  if (result) result = run(statements_.commit);
   if (!result) {
     // After some errors SQLite has rolled back itself; then this one fails and says nothing new.
     [[maybe_unused]] Result<> rolled_back = database_.execute("ROLLBACK");
