@@ -10,6 +10,9 @@ namespace {
 
 constexpr int kOneSet = 0;  // The key of all calls: there is one set.
 
+// Instead of the usual one; Nodes that were initialized together come together.
+constexpr Duration kFirstDebounce = std::chrono::milliseconds(100);
+
 const std::vector<double>& latency_buckets() {
   static const std::vector<double> buckets = exponential_buckets(0.015625, 2, 16);  // To 512 s.
   return buckets;
@@ -79,9 +82,12 @@ Task<Result<>> NodeTargets::run(Listener listener) {
   for (;;) {
     CO_TRY(co_await dirty_.wait());
     const Moment latest = later(loop_.now(), options_.debounce_max);
+    // Where nobody is sent anything yet there is nothing to disturb, and somebody waits.
+    const Duration debounce =
+        nodes_->targets.empty() ? std::min(kFirstDebounce, options_.debounce) : options_.debounce;
     while (dirty_.is_set() && loop_.now() < latest) {
       dirty_.clear();
-      CO_TRY(co_await sleep_until(std::min(later(loop_.now(), options_.debounce), latest)));
+      CO_TRY(co_await sleep_until(std::min(later(loop_.now(), debounce), latest)));
     }
     dirty_.clear();
     take_in(listener);

@@ -21,6 +21,9 @@ constexpr Duration kFollowQuiet = std::chrono::minutes(2);
 // What we ensured so shortly before a list came may be missing from it: longer than any call takes.
 constexpr Duration kListLag = std::chrono::minutes(1);
 
+// Fifty load balancers a second follow the Nodes where each names them itself.
+constexpr Duration kNodeSpreadEach = std::chrono::milliseconds(20);
+
 }  // namespace
 
 Task<Result<>> ServiceController::Inside::run(kube::Controller& runner) {
@@ -195,10 +198,12 @@ void ServiceController::Inside::nodes_changed(const EligibleNodes& before,
       !is_shared || before.targets.empty() != after.targets.empty() ||
       (before.kubelet_port != after.kubelet_port && automatic != NodeHealth::kube_proxy);
   if (!concerns_each) return;
+  // Few Services follow at once; a thousand take the whole spread.
+  const Duration spread = std::min<Duration>(
+      options.node_spread, kNodeSpreadEach * static_cast<std::int64_t>(book.all().size()));
   for (const auto& [name, record] : book.all()) {
     if (record.releasing) continue;
-    queue->enqueue_after(record.key, random.between(Duration::zero(), options.node_spread),
-                         Priority::resync);
+    queue->enqueue_after(record.key, random.between(Duration::zero(), spread), Priority::resync);
   }
 }
 
