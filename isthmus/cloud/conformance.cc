@@ -50,25 +50,51 @@ ConformanceStep clean_up_step() {
   return {.name = std::string(kCleanUp), .checks = "Nothing of the test is left"};
 }
 
-// Why the step cannot be run; empty: it can.
-std::string missing(Needs needs, const Capabilities& has) {
-  const bool needs_balancers = needs == Needs::load_balancers || needs == Needs::target_sets;
-  if (needs == Needs::instances && has.instances == nullptr) {
-    return "the provider knows no machines";
-  }
-  if (needs_balancers && has.load_balancers == nullptr) {
-    return "the provider has no load balancers";
-  }
-  if (needs == Needs::target_sets && has.target_sets == nullptr) {
-    return "the provider has no target sets";
-  }
-  return {};
+// Why there is nothing to test; empty: there is. A provider may have a capability whose cloud is
+// without it, and says so whatever it is asked.
+struct Lacks {
+  std::string instances = {};
+  std::string load_balancers = {};
+};
+
+Task<std::string> why_no_instances(ConformanceBench& bench) {
+  Instances* machines = bench.provider().capabilities().instances;
+  if (machines == nullptr) co_return "the provider knows no machines";
+  const Result<Listing<Instance>> listed =
+      co_await bench.call<Listing<Instance>>([machines] { return machines->list({}); });
+  const ProviderId nobody{bench.provider().scheme(), bench.made_up_id()};
+  const Result<Instance> found =
+      co_await bench.call<Instance>([machines, nobody] { return machines->get(nobody); });
+  const bool refuses =
+      listed.outcome() == Outcome::unsupported && found.outcome() == Outcome::unsupported;
+  co_return refuses ? listed.error().message : std::string();
 }
 
-Task<ConformanceStep> run_step(ConformanceBench& bench, const ConformanceCheck& check) {
+Task<std::string> why_no_balancers(ConformanceBench& bench) {
+  LoadBalancers* balancers = bench.provider().capabilities().load_balancers;
+  if (balancers == nullptr) co_return "the provider has no load balancers";
+  const Result<Listing<LoadBalancerState>> listed =
+      co_await bench.call<Listing<LoadBalancerState>>([balancers] { return balancers->list(); });
+  const Result<LoadBalancerState> found = co_await bench.try_get(bench.first());
+  const bool refuses =
+      listed.outcome() == Outcome::unsupported && found.outcome() == Outcome::unsupported;
+  co_return refuses ? listed.error().message : std::string();
+}
+
+// Why the step cannot be run; empty: it can.
+std::string missing(Needs needs, const Capabilities& has, const Lacks& lacks) {
+  if (needs == Needs::instances) return lacks.instances;
+  if (needs == Needs::load_balancers) return lacks.load_balancers;
+  if (needs != Needs::target_sets) return {};
+  if (has.target_sets == nullptr) return "the provider has no target sets";
+  return lacks.load_balancers;
+}
+
+Task<ConformanceStep> run_step(ConformanceBench& bench, const ConformanceCheck& check,
+                               const Lacks& lacks) {
   Scope& here = co_await current_scope();
   ConformanceStep step = step_of(check);
-  step.reason = missing(check.needs, bench.provider().capabilities());
+  step.reason = missing(check.needs, bench.provider().capabilities(), lacks);
   if (here.is_cancelled()) step.reason = "the run was cut off";
   if (!step.reason.empty()) co_return step;
   const Moment begun = here.loop().now();
@@ -95,9 +121,12 @@ Task<ConformanceReport> run_conformance(ConformanceDoors doors, ConformanceOptio
   Scope& here = co_await current_scope();
   ConformanceBench bench(doors, std::move(options));
   ConformanceReport report{.cluster = bench.cluster()};
+  Lacks lacks;
+  lacks.instances = co_await why_no_instances(bench);
+  lacks.load_balancers = co_await why_no_balancers(bench);
   const std::vector<ConformanceCheck> checks = all_checks();
   for (const ConformanceCheck& check : checks) {
-    ConformanceStep step = co_await run_step(bench, check);
+    ConformanceStep step = co_await run_step(bench, check, lacks);
     if (doors.tell) doors.tell(step);
     report.steps.push_back(std::move(step));
   }

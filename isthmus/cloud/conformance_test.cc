@@ -86,6 +86,28 @@ TEST_F(conformance, takes_target_sets_that_are_unsupported_for_missing_ones) {
   EXPECT_EQ(step(report, "set-changed").verdict, Verdict::skipped);
 }
 
+TEST_F(conformance, takes_what_a_cloud_is_without_for_missing_and_leaves_nothing_behind) {
+  Mutant without{.name = "without"};
+  without.ensure = [](FakeProvider&, LoadBalancerSpec) -> Task<Result<Balancer>> {
+    co_return fail(Outcome::unsupported, "this cloud has none");
+  };
+  without.release = [](FakeProvider&, std::string) -> Task<Result<>> {
+    co_return fail(Outcome::unsupported, "this cloud has none");
+  };
+  without.get = [](FakeProvider&, std::string) -> Task<Result<Balancer>> {
+    co_return fail(Outcome::unsupported, "this cloud has none");
+  };
+  without.list = [](FakeProvider&) -> Task<Result<Balancers>> {
+    co_return fail(Outcome::unsupported, "this cloud has none");
+  };
+  MutantProvider provider(cloud, without);
+  const ConformanceReport report = run(provider);
+  EXPECT_TRUE(report.passed());
+  EXPECT_EQ(step(report, "create").verdict, Verdict::skipped);
+  EXPECT_EQ(step(report, "create").reason, "this cloud has none");
+  EXPECT_EQ(step(report, "instances-list").verdict, Verdict::passed);
+}
+
 TEST_F(conformance, of_a_cloud_without_anything_skips_nearly_all) {
   cloud.has_instances = false;
   cloud.has_load_balancers = false;
