@@ -77,7 +77,7 @@ struct JsonReader::Place {
 JsonReader::JsonReader(const json::value& document, Mistakes& mistakes)
     : JsonReader(&document, std::make_shared<Place>(), mistakes) {}
 
-JsonReader::JsonReader(const json::value* value, std::shared_ptr<Place> place, Mistakes& mistakes)
+JsonReader::JsonReader(const json::value* value, SharedPlace place, Mistakes& mistakes)
     : value_(value), place_(std::move(place)), mistakes_(&mistakes) {}
 
 std::string JsonReader::pointer() const {

@@ -106,14 +106,15 @@ class JsonReader {
 
  private:
   struct Place;
+  using SharedPlace = std::shared_ptr<Place>;  // By copies, which read the same value.
 
-  JsonReader(const json::value* value, std::shared_ptr<Place> place, Mistakes& mistakes);
+  JsonReader(const json::value* value, SharedPlace place, Mistakes& mistakes);
   const json::object* object();
   void note_asked(std::string_view key);
   JsonReader child(const json::value* value, std::string key) const;
 
   const json::value* value_;
-  std::shared_ptr<Place> place_;  // Shared by copies, which read the same value.
+  SharedPlace place_;
   Mistakes* mistakes_;
 };
 

@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
+
+#include "isthmus/base/random.h"
 
 namespace isthmus::infra {
 namespace {
@@ -90,14 +91,14 @@ TEST(record_map, the_differences_of_two_copies_are_told_in_order) {
 
 // Of many records, in many chunks.
 TEST(record_map, is_as_a_map_whatever_is_done_to_it_and_to_its_copies) {
-  std::mt19937 random(7);
+  SeededRandom random(7);
   std::map<std::string, int> model;
   Map map;
   std::map<std::string, int> model_before;
   Map before;
   for (int step = 0; step < 20'000; ++step) {
-    const std::string key = std::to_string(random() % (step < 10'000 ? 3'000 : 300));
-    if (random() % 3 == 0) {
+    const std::string key = std::to_string(random.below(step < 10'000 ? 3'000 : 300));
+    if (random.below(3) == 0) {
       model.erase(key);
       map.erase(key);
     } else {
