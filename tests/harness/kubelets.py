@@ -126,7 +126,7 @@ class Kubelets:
                           "status": 200 if has_pods else 503})
         if has_pods or not is_local:
             ports += [{"protocol": port["protocol"], "port": port["nodePort"]}
-                      for port in spec["ports"]
+                      for port in spec.get("ports", [])
                       if "nodePort" in port and port["protocol"] in ("TCP", "UDP")]
         return ports
 
