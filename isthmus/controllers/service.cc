@@ -26,6 +26,12 @@ bool concerns_us(const kube::Service& service) {
   return service.type == "LoadBalancer" || service.meta.has_finalizer(kServiceFinalizer);
 }
 
+// Whether somebody waits for what comes of it. One that has its address is not told of an outage in
+// which it loses nothing.
+bool waits_for_us(const kube::Service& service) {
+  return service.ingress.empty() || service.meta.deletion_time || service.type != "LoadBalancer";
+}
+
 // A run for a key deals with all that was noticed of it so far, calls or not.
 class Handled {
  public:
@@ -99,9 +105,10 @@ Task<Result<kube::Action>> ServiceController::Inside::sync(kube::ObjectKey key) 
   Result<> known = co_await know();
   if (!known) {
     waiting.insert(key);
-    if (service)
+    if (service && waits_for_us(*service)) {
       co_return std::unexpected(
           cloud_failed(*service, {}, sync_failed(known.error()), known.error()));
+    }
     co_return std::unexpected(std::move(known.error()));
   }
   service = writes.newest(key);

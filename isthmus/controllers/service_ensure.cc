@@ -200,7 +200,8 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::publish
     if (differs && is_contested(*record)) {
       notices.push_back(status_contested());
       tell(*service, std::move(notices));
-      co_return Finished{kube::Action::again_after(kContestedPause)};
+      const Duration rest = later(*record->published_at, kContestedPause) - loop.now();
+      co_return Finished{kube::Action::again_after(std::max<Duration>(rest, kSoonest))};
     }
     if (differs) {
       Result<ServiceWrites::Written> written = co_await writes.publish(service, std::move(ingress));
@@ -233,7 +234,7 @@ bool ServiceController::Inside::was_contested(const ServiceRecord& record) const
          loop.now() < later(*record.published_at, 2 * kContestedPause);
 }
 bool ServiceController::Inside::is_contested(const ServiceRecord& record) const {
-  return was_contested(record) && loop.now() < later(*record.published_at, kContestedPause);
+  return was_contested(record) && loop.now() < due(*record.published_at, kContestedPause);
 }
 
 void ServiceController::Inside::note_published(ServiceRecord& record) {

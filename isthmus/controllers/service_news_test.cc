@@ -161,6 +161,22 @@ TEST_F(service_news, waits_until_it_knows_what_the_cloud_has) {
   EXPECT_EQ(address("web"), "192.0.2.1");
 }
 
+TEST_F(service_news, a_restart_in_an_outage_is_told_to_those_alone_who_wait) {
+  start_with_nodes();
+  put_service("served");
+  pass(1s);
+  kill();
+  cloud.faults.error = Error{Outcome::lost, "connection refused"};
+  put_service("waiting");
+  start();
+  pass(5min);
+  EXPECT_EQ(events.count("SyncLoadBalancerFailed served"), 0u);
+  EXPECT_EQ(events.count("SyncLoadBalancerFailed waiting"), 1u);
+  cloud.faults = {};
+  pass(31s);
+  EXPECT_NE(address("waiting"), "");
+}
+
 TEST_F(service_news, does_not_begin_before_it_knows_which_cluster_this_is) {
   api.erase(kube::Namespace::resource, {"", "kube-system"});
   put_service("web");

@@ -161,6 +161,19 @@ TEST_F(service_controller, does_not_fight_over_a_status_that_somebody_else_keeps
   EXPECT_EQ(events.count("LoadBalancerStatusContested"), 1u);
 }
 
+TEST_F(service_controller, writes_a_contested_status_again_after_half_a_minute) {
+  start_with_nodes();
+  put_service("web");
+  pass(1s);
+  for (int i = 0; i < 10 && address("web") == "192.0.2.1"; ++i) {
+    change("web", [](json::object& service) { service.erase("status"); });
+    pass(1s);
+  }
+  ASSERT_EQ(address("web"), "");
+  pass(34s);  // The pause, and the tenth by which the queue may be late.
+  EXPECT_EQ(address("web"), "192.0.2.1");
+}
+
 // D-S2: once in a while it is ensured whatever we believe, and that writes nothing.
 TEST_F(service_controller, is_ensured_anew_now_and_then) {
   start_with_nodes();
