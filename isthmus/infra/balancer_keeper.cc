@@ -18,16 +18,6 @@ constexpr BackoffPolicy kRetryPolicy{
 // Between two tries of what is no load balancer's own.
 constexpr Duration kLeftoversPause = std::chrono::seconds(1);
 
-std::set<drivers::ListenerKey> listeners_of(const drivers::Balancer& balancer) {
-  std::set<drivers::ListenerKey> keys;
-  for (const IpAddress& address : balancer.addresses) {
-    for (const drivers::Listener& listener : balancer.listeners) {
-      keys.insert({address, listener.protocol, listener.port});
-    }
-  }
-  return keys;
-}
-
 }  // namespace
 
 // What one call of work() is about.
@@ -123,6 +113,27 @@ Resolution BalancerKeeper::resolved(const BookEntry& entry) const {
                  [this](const Check& check) { return doors_.health.verdict(check); });
 }
 
+void BalancerKeeper::prepare(const Names& names) {
+  for (const ObjectName& name : names) {
+    BookEntry* entry = doors_.book.find(name);
+    if (entry == nullptr || !entry->rules_due) continue;
+    switch (intent(name, *entry)) {
+      case Intent::leave:
+        doors_.book.disclaim(name, {});
+        break;
+      case Intent::stay:
+        break;
+      case Intent::serve: {
+        doors_.book.disclaim(name, listeners_of(*entry->record));
+        std::set<IpAddress> addresses = entry->addresses;
+        addresses.insert(entry->record->addresses.begin(), entry->record->addresses.end());
+        if (addresses != entry->addresses) doors_.book.use(name, std::move(addresses));
+        break;
+      }
+    }
+  }
+}
+
 void BalancerKeeper::work(const Names& names) {
   leftovers_again_at_ = later(doors_.clock.now(), kLeftoversPause);
   Plan plan;
@@ -197,6 +208,7 @@ void BalancerKeeper::claim_listeners(Plan& plan) {
       postpone(entry, {reason::listener_taken,
                        fmt::format("{} is served for {}; change the port or the address of one",
                                    to_string(taken->first), to_string(taken->second))});
+      doors_.book.use(name, doors_.rules.kernel().addresses_of(name));
       return true;
     }
     plan.work.changes.push_back({name, resolution.balancer});
@@ -238,6 +250,7 @@ void BalancerKeeper::refuse(Plan& plan) {
     BookEntry& entry = *doors_.book.find(name);
     entry.refused = true;
     postpone(entry, trouble_of(error));
+    doors_.book.use(name, doors_.rules.kernel().addresses_of(name));
     plan.serving.erase(name);
   }
 }

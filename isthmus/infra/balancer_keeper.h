@@ -54,6 +54,11 @@ class BalancerKeeper {
   bool rules_not_seen() const { return watch_.rules_not_seen(); }
   bool addresses_not_seen() const { return watch_.addresses_not_seen(); }
 
+  // Before any of these is worked on, though perhaps not at once: they let go of the listeners they
+  // do not serve any more, and have a claim on the addresses they will use. So whoever comes first
+  // finds free what another one leaves, and nothing is taken for left that another one will need.
+  void prepare(const Names& names);
+
   // Does for these whatever is due, with everything else that is nobody's.
   void work(const Names& names);
 

@@ -136,6 +136,26 @@ class Resolver {
 
 }  // namespace
 
+std::set<drivers::ListenerKey> listeners_of(const drivers::Balancer& balancer) {
+  std::set<drivers::ListenerKey> keys;
+  for (const IpAddress& address : balancer.addresses) {
+    for (const drivers::Listener& listener : balancer.listeners) {
+      keys.insert({address, listener.protocol, listener.port});
+    }
+  }
+  return keys;
+}
+
+std::set<drivers::ListenerKey> listeners_of(const BalancerRecord& record) {
+  std::set<drivers::ListenerKey> keys;
+  for (const IpAddress& address : record.addresses) {
+    for (const api::Listener& listener : record.spec.listeners) {
+      keys.insert({address, translated(listener.protocol), listener.port});
+    }
+  }
+  return keys;
+}
+
 std::vector<Check> Resolution::checks() const {
   std::vector<Check> checks;
   for (const ResolvedTarget& target : targets) {

@@ -54,6 +54,10 @@ struct Resolution {
   std::vector<Check> checks() const;
 };
 
+// What they are, and what a record's will be, each of its addresses with each of its ports.
+std::set<drivers::ListenerKey> listeners_of(const drivers::Balancer& balancer);
+std::set<drivers::ListenerKey> listeners_of(const BalancerRecord& record);
+
 using VerdictOf = std::function<Verdict(const Check&)>;
 
 // Of a record that is no tombstone. Targets count as usable until they are found unhealthy; where

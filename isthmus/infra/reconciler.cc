@@ -9,6 +9,7 @@
 #include "isthmus/base/scope.h"
 #include "isthmus/base/signal.h"
 #include "isthmus/infra/balancer_keeper.h"
+#include "isthmus/infra/due_slices.h"
 #include "isthmus/infra/unusable_addresses.h"
 
 namespace isthmus::infra {
@@ -20,8 +21,9 @@ constexpr Duration kStorePause = std::chrono::seconds(1);
 // Of a host whose rules or addresses are changed all the time.
 constexpr int kStartAttempts = 25;
 
-// A pass over so many leaves memory behind that is worth a look: of a thousand, 40 MB.
-constexpr std::size_t kManyNames = 100;
+// Between two slices of what is due: what was asked meanwhile takes several turns of the loop each.
+// A slice holds the loop for some 5 ms, so this slows a pass over many by a fifth.
+constexpr Duration kSlicePause = std::chrono::milliseconds(1);
 
 constexpr std::array kConditions = {api::condition::accepted,
                                     api::condition::address_allocated,
@@ -36,6 +38,15 @@ ObjectName name_of_user(const std::string& user) {
   const std::size_t slash = user.find('/');
   ISTHMUS_ASSERT(slash != std::string::npos, "users of the health checker are owner/name");
   return {user.substr(0, slash), user.substr(slash + 1)};
+}
+
+// Whether a writer waits for such a change, rather than somebody who watches counts.
+bool is_awaited(const api::LoadBalancerStatus& before, const api::LoadBalancerStatus& after) {
+  const api::Condition* stood = api::find(before.conditions, api::condition::ready);
+  const api::Condition* stands = api::find(after.conditions, api::condition::ready);
+  return stood == nullptr || stands == nullptr || stood->status != stands->status ||
+         before.observed_generation != after.observed_generation ||
+         before.applied_generation != after.applied_generation;
 }
 
 }  // namespace
@@ -63,7 +74,7 @@ class Reconciler::Impl {
 
   Task<Result<>> start();
   Task<Result<>> run();
-  bool is_ready() const { return passes_ > 0; }
+  bool is_ready() const { return is_ready_; }
   std::vector<api::TargetStatus> target_health(const ObjectName& name) const {
     return book_.snapshot() == nullptr ? std::vector<api::TargetStatus>{}
                                        : keeper_.target_health(name);
@@ -107,9 +118,12 @@ class Reconciler::Impl {
   Names moved_;
   std::map<IpFamily, std::string> not_forwarded_;  // With what helps.
   Names unreported_;
+  bool awaited_ = false;  // One of them, by somebody.
   Names to_finalize_;
   Orphans told_orphans_;
-  std::uint64_t passes_ = 0;
+  DueSlices due_;
+  bool is_sliced_ = false;  // Since somebody was left for the next slice.
+  bool is_ready_ = false;
   bool store_trouble_ = false;  // It was told.
 
   Histogram& pass_duration_;
@@ -181,29 +195,38 @@ Task<Result<>> Reconciler::Impl::reconcile() {
     pass_duration_.observe(parts_.clock.now() - began);
     if (done) {
       store_trouble_ = false;
+      if (due_.empty()) continue;
+      CO_TRY(co_await sleep_for(kSlicePause));
+      work_.set();
       continue;
     }
     if (!std::exchange(store_trouble_, true)) {
       parts_.log.error("reconciling is held up by the store", {{"error", done.error()}});
     }
-    CO_TRY(co_await sleep_for(kStorePause));
+    CO_TRY(co_await sleep_for(due_.empty() ? kStorePause : kSlicePause));
     work_.set();
   }
 }
 
-// Where the store does not answer, the host is kept as it was last known to be.
+// One slice of what is due, by what the ledger says now: nothing is remembered from one to the next
+// but who has not had their turn. Where the store does not answer, the host is kept as it was last
+// known to be.
 Task<Result<>> Reconciler::Impl::pass() {
   Result<Ledger::Snapshot> snapshot = co_await parts_.ledger.latest();
   if (is_our_own(snapshot.outcome())) co_return std::unexpected(snapshot.error());
   Names names;
   if (snapshot) names = book_.take_in(std::move(*snapshot), parts_.clock.now());
   collect(names);
-  keeper_.work(names);
+  keeper_.prepare(names);
+  due_.add(names, book_);
+  const Names slice = due_.take(book_);
+  keeper_.work(slice);
   tell_orphans();
-  find_statuses(names);
-  ++passes_;
+  find_statuses(slice);
+  is_ready_ |= due_.empty();
   // What was planned for them is done with, and glibc would keep its memory.
-  if (names.size() > kManyNames) ::malloc_trim(0);
+  const bool was_sliced = std::exchange(is_sliced_, !due_.empty());
+  if (was_sliced && due_.empty()) ::malloc_trim(0);
   if (!snapshot) co_return std::unexpected(snapshot.error());
   Result<> reported = co_await report();
   co_return reported;
@@ -272,6 +295,7 @@ void Reconciler::Impl::find_statuses(const Names& names) {
         status_of(*entry->record, findings, entry->status, parts_.clock.wall_now());
     if (status == entry->status) continue;
     tell(name, *entry, status);
+    awaited_ |= is_awaited(entry->status, status);
     entry->status = std::move(status);
     unreported_.insert(name);
   }
@@ -310,12 +334,16 @@ Task<Result<>> Reconciler::Impl::report() {
     CO_TRY(co_await parts_.ledger.finalize({to_finalize_.begin(), to_finalize_.end()}));
     to_finalize_.clear();
   }
+  // The counts of a change that concerns many are gathered, so that they are few commits.
+  const bool can_wait = !due_.empty() && !awaited_ && unreported_.size() < kStatusesPerCommit;
+  if (can_wait) co_return Result<>{};
   std::vector<Ledger::FoundStatus> found;
   for (const ObjectName& name : unreported_) {
     if (const BookEntry* entry = book_.find(name)) found.push_back({name, entry->status});
   }
   if (!found.empty()) CO_TRY(co_await parts_.ledger.report(std::move(found)));
   unreported_.clear();
+  awaited_ = false;
   co_return Result<>{};
 }
 

@@ -104,7 +104,7 @@ struct Process {
   Result<> start() {
     Result<> started = world.run(reconciler.start());
     if (!started) return started;
-    Result<std::vector<std::string>> pools = world.run(ledger.load_pools({public_pool()}));
+    Result<std::vector<std::string>> pools = world.run(ledger.load_pools({pool}));
     if (!pools) return std::unexpected(pools.error());
     scope->spawn(&Reconciler::run, &reconciler);
     scope->spawn(&HealthChecker::run, &health);
@@ -147,6 +147,7 @@ struct Process {
   SeededRandom random{7};
   Metrics metrics;
   MemoryLogger log;
+  api::Pool pool = public_pool();
   FakeProber prober;
   FakeHost host;
   MortalStore store;
@@ -187,6 +188,7 @@ class ReconcilerTest : public ::testing::Test {
   void begin(bool announce_only = false) {
     process.reset();
     process = std::make_unique<Process>(world, *store, kernel, announce_only);
+    process->pool = pool;
     Result<> started = process->start();
     ASSERT_TRUE(started) << started.error().message;
     world.settle();
@@ -195,6 +197,7 @@ class ReconcilerTest : public ::testing::Test {
   VirtualWorld world;
   std::unique_ptr<Store> store = open_sqlite_store(":memory:").value();
   FakeKernel kernel;
+  api::Pool pool = public_pool();  // Of processes that begin from now on.
   std::unique_ptr<Process> process;
 };
 
