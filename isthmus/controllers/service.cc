@@ -262,6 +262,7 @@ Error ServiceController::Inside::cloud_failed(const kube::Service& service, Noti
         is_refusal ? ServiceRecord::Trouble::refused : ServiceRecord::Trouble::failing;
     is_news = ++record->failures > 1 || error.outcome != Outcome::busy;
   }
+  notice.message = book.explained(notice.message);
   if (is_news) notices.push_back(std::move(notice));
   tell(service, std::move(notices));
   return error;

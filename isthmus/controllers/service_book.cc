@@ -152,6 +152,22 @@ std::vector<std::string> ServiceBook::of(const kube::ObjectKey& key) const {
   return {found->second.begin(), found->second.end()};
 }
 
+std::string ServiceBook::explained(std::string_view message) const {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  std::string text;
+  while (!message.empty()) {
+    const std::size_t begin = std::min(message.find_first_of(kLetters), message.size());
+    const std::size_t end = std::min(message.find_first_not_of(kLetters, begin), message.size());
+    const auto record = records_.find(message.substr(begin, end - begin));
+    text += message.substr(0, end);
+    if (record != records_.end()) {
+      text += fmt::format(" (Service {})", to_string(record->second.key));
+    }
+    message.remove_prefix(end);
+  }
+  return text;
+}
+
 void ServiceBook::ensured(ServiceRecord& record, std::string fingerprint,
                           cloud::LoadBalancerState state, Moment now) {
   record.fingerprint = std::move(fingerprint);

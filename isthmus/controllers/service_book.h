@@ -84,6 +84,10 @@ class ServiceBook final {
   // Whether the cloud is known, or was asked by us, to have something.
   bool empty() const { return records_.empty() && strangers_.empty(); }
 
+  // A message of the cloud's for people, who know Services: the name of each load balancer that has
+  // a record is followed by its Service.
+  std::string explained(std::string_view message) const;
+
   // Our ensure was answered. News that are newer than the answer stay.
   void ensured(ServiceRecord& record, std::string fingerprint, cloud::LoadBalancerState state,
                Moment now);

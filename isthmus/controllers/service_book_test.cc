@@ -90,6 +90,16 @@ TEST_F(ServiceBookTest, what_was_ensured_stands_until_somebody_changes_it) {
   EXPECT_FALSE(stands());
 }
 
+TEST_F(ServiceBookTest, says_which_service_a_load_balancer_is_for) {
+  book.at("svc-a-b", {"default", "web"}, "uid");
+  EXPECT_EQ(
+      book.explained("192.0.2.1 is held by local/svc-a-b: ask for another, svc-a-bc or x"),
+      "192.0.2.1 is held by local/svc-a-b (Service default/web): ask for another, svc-a-bc or x");
+  EXPECT_EQ(book.explained("2 held (by a/svc-a-b, ü"),
+            "2 held (by a/svc-a-b (Service default/web), ü");
+  EXPECT_EQ(book.explained(""), "");
+}
+
 TEST_F(ServiceBookTest, older_news_are_passed_over) {
   ensure(5, 2);
   EXPECT_FALSE(book.heard(state(4, 1)));

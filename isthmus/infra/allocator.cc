@@ -71,7 +71,8 @@ std::optional<api::Problem> wrong_pool(const AddressView& view) {
   const PoolRecord* pool = view.snapshot().pool(named);
   if (pool != nullptr && view.may_use(pool->pool)) return std::nullopt;
   api::Problem wrong = api::make_problem(problem::invalid_spec, "1 field is wrong");
-  std::string_view why = pool == nullptr ? "there is no such pool" : "the pool is not this owner's";
+  const std::string why = pool == nullptr ? fmt::format("there is no pool {}", named)
+                                          : fmt::format("the pool {} is not this owner's", named);
   wrong.errors = {{"/spec/pool", fmt::format("{}; {}", why, pools_there_are(view))}};
   return wrong;
 }

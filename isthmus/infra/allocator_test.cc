@@ -138,12 +138,13 @@ TEST_F(allocator, a_pool_that_is_not_there_or_not_the_owners_is_a_wrong_field) {
   api::LoadBalancerSpec spec = balancer_spec();
   spec.pool = "nowhere";
   EXPECT_EQ(ledger.put(kA, spec),
-            "invalid-spec: 1 field is wrong (/spec/pool: there is no such pool; prod may use "
+            "invalid-spec: 1 field is wrong (/spec/pool: there is no pool nowhere; prod may use "
             "public (192.0.2.0/30, 2001:db8::/120))");
   ledger.pools_allowed.emplace();
   spec.pool = "public";
   EXPECT_EQ(ledger.put(kA, spec),
-            "invalid-spec: 1 field is wrong (/spec/pool: the pool is not this owner's; there is no "
+            "invalid-spec: 1 field is wrong (/spec/pool: the pool public is not this owner's; "
+            "there is no "
             "pool that prod may use)");
 }
 

@@ -37,7 +37,7 @@ REFUSED = {
     "wrong-family": (annotated(addresses="fd77::c9"), None, "fd77::c9"),
     "loopback": (annotated(addresses="127.0.0.1"), None, "127.0.0.1"),
     "foreign": (annotated(addresses="203.0.113.1"), None, "203.0.113.1"),
-    "no-pool": (annotated(pool="elsewhere"), None, "there is no such pool"),
+    "no-pool": (annotated(pool="elsewhere"), None, "there is no pool elsewhere"),
     "sctp": ({"ports": [{**WEB, "protocol": "SCTP"}]}, "UnsupportedProtocol", "SCTP"),
     "no-node-port": ({"allocateLoadBalancerNodePorts": False}, "NoNodePort",
                      "allocateLoadBalancerNodePorts"),
