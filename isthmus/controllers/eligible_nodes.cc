@@ -8,51 +8,11 @@
 #include <fmt/format.h>
 
 #include "isthmus/controllers/node_plan.h"
+#include "isthmus/controllers/target_hash.h"
 #include "isthmus/controllers/usable_address.h"
 
 namespace isthmus::controllers {
 namespace {
-
-__extension__ using Uint128 = unsigned __int128;
-
-// FNV-1a of 128 bits. Every part goes in with its length, so that two lists of parts that read the
-// same when written one behind the other are still two.
-class Hash {
- public:
-  void add(std::string_view part) {
-    add_number(part.size());
-    for (const char c : part) add_byte(static_cast<std::uint8_t>(c));
-  }
-  void add(const IpAddress& address) {
-    add_number(address.size());
-    for (std::size_t i = 0; i < address.size(); ++i) add_byte(address.bytes[i]);
-  }
-  void add_number(std::size_t number) {
-    for (; number > 0x7f; number >>= 7) add_byte(static_cast<std::uint8_t>(number | 0x80));
-    add_byte(static_cast<std::uint8_t>(number));
-  }
-  std::string text() const {
-    return fmt::format("{:016x}{:016x}", static_cast<std::uint64_t>(state_ >> 64),
-                       static_cast<std::uint64_t>(state_));
-  }
-
- private:
-  void add_byte(std::uint8_t byte) { state_ = (state_ ^ byte) * kPrime; }
-
-  static constexpr Uint128 kPrime = (Uint128{1} << 88) + 0x13b;
-  Uint128 state_ = (Uint128{0x6c62272e07bb0142} << 64) + 0x62b821756295c58d;
-};
-
-std::string hash_of(const std::vector<cloud::Target>& targets) {
-  Hash hash;
-  for (const cloud::Target& target : targets) {
-    hash.add(target.name);
-    hash.add_number(target.addresses.size());
-    for (const IpAddress& address : target.addresses) hash.add(address);
-    hash.add(target.instance ? to_string(*target.instance) : "");
-  }
-  return hash.text();
-}
 
 // Upstream's: the label excludes unless its value is one that Go reads as the boolean false, so an
 // empty value and one that is no boolean exclude as well.
@@ -94,18 +54,33 @@ std::uint16_t most_reported(const std::map<std::uint16_t, std::size_t>& ports,
   return most == ports.end() ? otherwise : most->first;
 }
 
-}  // namespace
-
-std::string_view why_no_target(const kube::Node& node) {
+// Why it is no target whatever its addresses are; empty: they decide.
+std::string_view why_barred(const kube::Node& node) {
   if (node.meta.deletion_time) return "is being deleted";
   if (node.find_taint(kUninitializedTaint) != nullptr) return "is not initialized yet";
   if (node.find_taint(kAutoscalerTaint) != nullptr) {
     return "is about to be removed by the cluster autoscaler";
   }
-  if (is_excluded(node)) return "is excluded by its label";
-  if (target_of(node).addresses.empty()) return "has no usable InternalIP";
-  return {};
+  return is_excluded(node) ? "is excluded by its label" : "";
 }
+
+// A Node as it counts: as a target, or why it is none.
+struct Candidate {
+  std::string_view why = {};  // Empty: it is one.
+  cloud::Target target = {};
+};
+
+Candidate candidate(const kube::Node& node) {
+  Candidate found{.why = why_barred(node)};
+  if (!found.why.empty()) return found;
+  found.target = target_of(node);
+  if (found.target.addresses.empty()) found.why = "has no usable InternalIP";
+  return found;
+}
+
+}  // namespace
+
+std::string_view why_no_target(const kube::Node& node) { return candidate(node).why; }
 
 cloud::Target target_of(const kube::Node& node) {
   cloud::Target target{.name = node.meta.key.name};
@@ -129,12 +104,9 @@ EligibleNodes eligible_nodes(const std::map<kube::ObjectKey, kube::Snapshot<kube
   std::map<IpAddress, std::string> holders;
   std::map<std::uint16_t, std::size_t> kubelet_ports;
   for (const auto& [key, node] : nodes) {
-    std::string why(why_no_target(*node));
-    cloud::Target target;
-    if (why.empty()) {
-      target = target_of(*node);
-      why = take_addresses(target, holders);
-    }
+    auto [barred, target] = candidate(*node);
+    std::string why(barred);
+    if (why.empty()) why = take_addresses(target, holders);
     if (!why.empty()) {
       eligible.left_out.emplace(key.name, std::move(why));
       continue;
@@ -149,15 +121,15 @@ EligibleNodes eligible_nodes(const std::map<kube::ObjectKey, kube::Snapshot<kube
 }
 
 bool target_change_matters(const kube::Difference<kube::Node>& difference) {
-  const auto is_target = [](const kube::Snapshot<kube::Node>& node) {
-    return node && why_no_target(*node).empty();
+  const auto look = [](const kube::Snapshot<kube::Node>& node) {
+    return node ? candidate(*node) : Candidate{.why = "is not there"};
   };
-  if (!is_target(difference.before) && !is_target(difference.after)) return false;
-  if (!is_target(difference.before) || !is_target(difference.after)) return true;
-  const kube::Node& before = *difference.before;
-  const kube::Node& after = *difference.after;
-  return target_of(before) != target_of(after) || is_ready(before) != is_ready(after) ||
-         kubelet_port_of(before) != kubelet_port_of(after);
+  const Candidate before = look(difference.before);
+  const Candidate after = look(difference.after);
+  if (!before.why.empty() || !after.why.empty()) return before.why.empty() != after.why.empty();
+  return before.target != after.target ||
+         is_ready(*difference.before) != is_ready(*difference.after) ||
+         kubelet_port_of(*difference.before) != kubelet_port_of(*difference.after);
 }
 
 }  // namespace isthmus::controllers

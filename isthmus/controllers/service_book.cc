@@ -6,44 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "isthmus/controllers/target_hash.h"
+
 namespace isthmus::controllers {
 namespace {
-
-__extension__ using Uint128 = unsigned __int128;
-
-// FNV-1a of 128 bits.
-class Hash {
- public:
-  void add(std::string_view part) {
-    for (const char c : part) add_byte(static_cast<std::uint8_t>(c));
-    add_byte(0);
-  }
-  void add(const IpAddress& address) {
-    add_byte(static_cast<std::uint8_t>(address.size()));
-    for (std::size_t i = 0; i < address.size(); ++i) add_byte(address.bytes[i]);
-  }
-  std::string text() const {
-    return fmt::format("{:016x}{:016x}", static_cast<std::uint64_t>(state_ >> 64),
-                       static_cast<std::uint64_t>(state_));
-  }
-
- private:
-  void add_byte(std::uint8_t byte) { state_ = (state_ ^ byte) * kPrime; }
-
-  static constexpr Uint128 kPrime = (Uint128{1} << 88) + 0x13b;
-  Uint128 state_ = (Uint128{0x6c62272e07bb0142} << 64) + 0x62b821756295c58d;
-};
-
-std::string hash_of(const std::vector<cloud::Target>& targets) {
-  if (targets.empty()) return {};
-  Hash hash;
-  for (const cloud::Target& target : targets) {
-    hash.add(target.name);
-    for (const IpAddress& address : target.addresses) hash.add(address);
-    hash.add(target.instance ? to_string(*target.instance) : "");
-  }
-  return hash.text();
-}
 
 constexpr char kTargetsMark = '\n';  // Stands in no text before it: those are escaped.
 
@@ -104,7 +70,7 @@ std::string fingerprint(const cloud::LoadBalancerSpec& spec) {
                  spec.source_address ? static_cast<int>(*spec.source_address) : -1);
   add_text(print, spec.target_set);
   print += kTargetsMark;
-  print += hash_of(spec.targets);
+  if (!spec.targets.empty()) print += hash_of(spec.targets);
   return print;
 }
 
