@@ -20,11 +20,9 @@ Secret read_token(Files& files, std::string_view flag, const std::string& path,
     mistakes.add(flag, text.error().message);
     return {};
   }
-  for (std::string_view line : split(*text, '\n')) {
-    if (!trimmed(line).empty()) return Secret(std::string(trimmed(line)));
-  }
-  mistakes.add(flag, path + ": holds no token");
-  return {};
+  const std::string_view token = first_line(*text);
+  if (token.empty()) mistakes.add(flag, path + ": holds no token");
+  return Secret(std::string(token));
 }
 
 std::optional<net::ClientTls> read_ca(Files& files, const std::string& path, Mistakes& mistakes) {

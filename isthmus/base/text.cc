@@ -94,6 +94,11 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+std::string_view first_line(std::string_view text) {
+  const std::string_view rest = trimmed(text);
+  return trimmed(rest.substr(0, rest.find('\n')));
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (;;) {

@@ -18,6 +18,9 @@ std::string shortened(std::string_view text, std::size_t bytes_max);
 // Without the spaces, tabs and line ends around it.
 std::string_view trimmed(std::string_view text);
 
+// The first line that is not blank, trimmed; empty when all are.
+std::string_view first_line(std::string_view text);
+
 // The parts between separators: n separators make n + 1 parts, some of which may be empty.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -57,6 +57,12 @@ TEST(text, trimmed_takes_white_space_off_both_ends) {
   EXPECT_EQ(trimmed(""), "");
 }
 
+TEST(text, the_first_line_is_the_first_that_is_not_blank) {
+  EXPECT_EQ(first_line(" \n\t\r\n  one two \r\nthree\n"), "one two");
+  EXPECT_EQ(first_line("one"), "one");
+  EXPECT_EQ(first_line(" \n \n"), "");
+}
+
 TEST(text, split_keeps_empty_parts) {
   EXPECT_EQ(split("a,b,,c", ','), (std::vector<std::string_view>{"a", "b", "", "c"}));
   EXPECT_EQ(split("", ','), (std::vector<std::string_view>{""}));

@@ -6,17 +6,6 @@
 #include "isthmus/base/text.h"
 
 namespace isthmus::providers::infra {
-namespace {
-
-// A file may hold several while clients change over; any of them is good.
-Secret first_token(std::string_view text) {
-  for (std::string_view line : split(text, '\n')) {
-    if (!trimmed(line).empty()) return Secret(std::string(trimmed(line)));
-  }
-  return {};
-}
-
-}  // namespace
 
 AuthorizedTransport::AuthorizedTransport(std::unique_ptr<net::Transport> next, Files& files,
                                          std::string token_file)
@@ -42,7 +31,8 @@ Result<> AuthorizedTransport::authorize(net::Request& request) {
   if (stamp != token_stamp_) {
     const Result<std::string> text = files_.read(token_file_, kTokenBytesMax);
     if (!text) return fail(Outcome::denied, "not sent: " + text.error().message);
-    token_ = first_token(*text);
+    // It may hold several while clients change over; any of them is good.
+    token_ = Secret(std::string(first_line(*text)));
     token_stamp_ = *stamp;
   }
   if (token_.empty()) return fail(Outcome::denied, "not sent: " + token_file_ + " holds no token");
