@@ -15,10 +15,6 @@ namespace isthmus::providers::infra {
 // Machines per page: the most that the API gives.
 inline constexpr int kPageItems = 1000;
 
-// Pages of one list: 1,000 pages of 1,000 machines are far beyond any cluster, and an endless list
-// is a broken server.
-inline constexpr int kPagesMax = 1000;
-
 // What we can read, as every request says.
 inline constexpr const char* kAccept = "application/json, application/problem+json";
 

@@ -28,28 +28,27 @@ Task<Result<ObjectsClient::Wish>> InfraLoadBalancers::wish_of(const cloud::LoadB
   co_return std::move(wish);
 }
 
-Task<Result<cloud::LoadBalancerState>> InfraLoadBalancers::ensure(cloud::LoadBalancerSpec spec) {
+template <class T>
+Task<Result<T>> InfraLoadBalancers::ask(cloud::LoadBalancerSpec spec, Asking<T> asking) {
   ObjectsClient::Wish wish = CO_TRY(co_await wish_of(spec));
-  Result<std::optional<api::LoadBalancer>> put = co_await client_.put(wish);
-  if (put && !*put) {
+  Result<std::optional<T>> answer = co_await (client_.*asking)(wish);
+  if (answer && !*answer) {
     handshake_.has_no_preferences();
     wish.preferred.clear();
-    put = co_await client_.put(std::move(wish));
+    answer = co_await (client_.*asking)(std::move(wish));
   }
-  if (!put) co_return noted(std::move(put).error());
-  co_return to_cloud(**std::move(put));
+  if (!answer) co_return noted(std::move(answer).error());
+  co_return **std::move(answer);
+}
+
+Task<Result<cloud::LoadBalancerState>> InfraLoadBalancers::ensure(cloud::LoadBalancerSpec spec) {
+  api::LoadBalancer balancer = CO_TRY(co_await ask(std::move(spec), &ObjectsClient::put));
+  co_return to_cloud(std::move(balancer));
 }
 
 Task<Result<cloud::LoadBalancerPreview>> InfraLoadBalancers::preview(cloud::LoadBalancerSpec spec) {
-  ObjectsClient::Wish wish = CO_TRY(co_await wish_of(spec));
-  Result<std::optional<api::DryRun>> plan = co_await client_.plan(wish);
-  if (plan && !*plan) {
-    handshake_.has_no_preferences();
-    wish.preferred.clear();
-    plan = co_await client_.plan(std::move(wish));
-  }
-  if (!plan) co_return noted(std::move(plan).error());
-  co_return to_cloud(**std::move(plan));
+  api::DryRun plan = CO_TRY(co_await ask(std::move(spec), &ObjectsClient::plan));
+  co_return to_cloud(std::move(plan));
 }
 
 Task<Result<>> InfraLoadBalancers::release(std::string name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "isthmus/cloud/provider.h"
@@ -31,6 +32,14 @@ class InfraLoadBalancers final : public cloud::LoadBalancers {
  private:
   Task<Result<ObjectId>> id_of(std::string name);
   Task<Result<ObjectsClient::Wish>> wish_of(const cloud::LoadBalancerSpec& spec);
+
+  // Asks with the preferred addresses, and once more without them where the server has never heard
+  // of such.
+  template <class T>
+  using Asking = Task<Result<std::optional<T>>> (ObjectsClient::*)(ObjectsClient::Wish wish);
+  template <class T>
+  Task<Result<T>> ask(cloud::LoadBalancerSpec spec, Asking<T> asking);
+
   std::unexpected<Error> noted(Error error);
 
   ObjectsClient& client_;

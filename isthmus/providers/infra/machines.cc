@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "isthmus/providers/infra/answers.h"
+#include "isthmus/providers/infra/pages.h"
 
 namespace isthmus::providers::infra {
 
@@ -27,29 +28,17 @@ Task<Result<cloud::Instance>> InfraInstances::get(cloud::ProviderId id) {
 // The query is not sent: the API cannot search by name, and the list serves all who ask.
 Task<Result<cloud::Listing<cloud::Instance>>> InfraInstances::list(cloud::InstanceQuery) {
   CO_TRY(co_await handshake_.needs(api::capability::instances));
-  cloud::Listing<cloud::Instance> listing{.completeness = cloud::Completeness::complete};
+  cloud::Listing<cloud::Instance> listing;
   std::set<std::string> uids;
-  std::string token;
-  std::uint64_t revision = 0;
-  for (int page_number = 0; page_number < kPagesMax; ++page_number) {
-    api::InstanceList page = CO_TRY(co_await client_.instances(std::move(token)));
-    if (page_number == 0) revision = page.revision;
-    // Pages of different revisions, or a machine on two of them, are no consistent view; and who
-    // stands behind an item that was not understood is anybody's guess.
-    if (page.revision != revision || page.not_understood > 0) {
-      listing.completeness = cloud::Completeness::partial;
-    }
-    for (api::Instance& instance : page.items) {
-      if (uids.insert(instance.uid).second) {
+  const PagesRead pages = CO_TRY(co_await read_pages<api::InstanceList>(
+      [this](std::string token) { return client_.instances(std::move(token)); },
+      [&](api::Instance instance) {
+        if (!uids.insert(instance.uid).second) return false;
         listing.items.push_back(to_cloud(scheme_, std::move(instance)));
-      } else {
-        listing.completeness = cloud::Completeness::partial;
-      }
-    }
-    token = std::move(page.continue_token);
-    if (token.empty()) co_return listing;
-  }
-  co_return fail(Outcome::lost, fmt::format("a list of more than {} pages", kPagesMax));
+        return true;
+      }));
+  listing.completeness = pages.completeness;
+  co_return listing;
 }
 
 }  // namespace isthmus::providers::infra
