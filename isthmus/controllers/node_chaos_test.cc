@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "isthmus/controllers/chaos_testing.h"
 #include "isthmus/controllers/node.h"
 #include "isthmus/controllers/node_testing.h"
 
@@ -147,14 +148,7 @@ class Chaos final : public testing::NodeStory {
   std::map<std::string, std::set<std::string>> theirs_;  // By uid.
 };
 
-TEST(node_chaos, does_no_harm_and_gets_there_in_the_end) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    Chaos chaos(seed);
-    chaos.run();
-    if (::testing::Test::HasFailure()) break;
-  }
-}
+TEST(node_chaos, does_no_harm_and_gets_there_in_the_end) { testing::live_through<Chaos>(kSeeds); }
 
 }  // namespace
 }  // namespace isthmus::controllers

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "isthmus/controllers/chaos_testing.h"
 #include "isthmus/controllers/service.h"
 #include "isthmus/controllers/service_testing.h"
 
@@ -204,12 +205,7 @@ class Chaos final : public testing::ServiceStory {
 };
 
 TEST(service_chaos, does_no_harm_and_gets_there_in_the_end) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE(fmt::format("seed {}", seed));
-    Chaos chaos(seed);
-    chaos.run();
-    if (::testing::Test::HasFailure()) break;
-  }
+  testing::live_through<Chaos>(kSeeds);
 }
 
 }  // namespace

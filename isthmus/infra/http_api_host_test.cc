@@ -30,20 +30,15 @@ class http_api_host : public ObjectApiFixture {
 
   bool is_ready = true;
   std::vector<std::string> chains;
-  HttpApi hosted{{.store = *store,
-                  .instances = instances,
-                  .access = owners,
-                  .inventory = nullptr,
-                  .random = random,
-                  .metrics = object_metrics,
-                  .log = log,
-                  .version = "1.2",
-                  .ledger = &ledger,
-                  .view = &view,
-                  .driver = "nft",
-                  .clock = &world.loop,
-                  .host_is_ready = [this] { return is_ready; },
-                  .dropping_chains = [this] { return chains; }}};
+  HttpApi hosted{parts_with_a_host()};
+
+ private:
+  HttpApi::Parts parts_with_a_host() {
+    HttpApi::Parts all = parts();
+    all.host_is_ready = [this] { return is_ready; };
+    all.dropping_chains = [this] { return chains; };
+    return all;
+  }
 };
 
 TEST_F(http_api_host, that_is_not_yet_as_it_should_be_is_not_ready) {

@@ -87,6 +87,21 @@ class ObjectApiFixture : public HttpApiFixture {
                          .observed_generation = record->metadata.generation}};
     ASSERT_TRUE(world.run(ledger.report({{key, found}})));
   }
+  // What the API is made of.
+  HttpApi::Parts parts() {
+    return {.store = *store,
+            .instances = instances,
+            .access = owners,
+            .inventory = nullptr,
+            .random = random,
+            .metrics = object_metrics,
+            .log = log,
+            .version = "1.2",
+            .ledger = &ledger,
+            .view = &view,
+            .driver = "nft",
+            .clock = &world.loop};
+  }
   static api::LoadBalancer balancer_in(const net::Response& response) {
     Result<api::LoadBalancer> read = api::decode_load_balancer(response.body);
     EXPECT_TRUE(read) << response.body;
@@ -97,18 +112,7 @@ class ObjectApiFixture : public HttpApiFixture {
   Ledger ledger{*store, world.loop, random, "lb1"};
   ToldView view;
   Metrics object_metrics;
-  HttpApi api{{.store = *store,
-               .instances = instances,
-               .access = owners,
-               .inventory = nullptr,
-               .random = random,
-               .metrics = object_metrics,
-               .log = log,
-               .version = "1.2",
-               .ledger = &ledger,
-               .view = &view,
-               .driver = "nft",
-               .clock = &world.loop}};
+  HttpApi api{parts()};
 };
 
 }  // namespace isthmus::infra

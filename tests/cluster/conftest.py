@@ -57,3 +57,10 @@ def running_cluster(request, cloud):
 def cluster(clusters):
     """Kubelets that wait for a cloud controller manager."""
     return clusters("external")
+
+
+@pytest.fixture
+def road(whole_road):
+    """The one of the module, with no Service before and after."""
+    yield whole_road
+    whole_road.delete("web", "near")

@@ -28,13 +28,6 @@ def whole_road(cluster, foreign):
         yield road
 
 
-@pytest.fixture
-def road(whole_road):
-    """With no Service, before and after."""
-    yield whole_road
-    whole_road.delete("web", "near")
-
-
 def test_cluster_reaches_pods_on_all_machines(road):
     road.cluster.apply(service("web"))
 

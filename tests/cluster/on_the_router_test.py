@@ -33,13 +33,6 @@ def whole_road(cluster, foreign):
         yield road
 
 
-@pytest.fixture
-def road(whole_road):
-    """With no Service, before and after."""
-    yield whole_road
-    whole_road.delete("web", "near")
-
-
 def test_three_machines_are_initialized(road):
     for name in NODES:
         node = road.cluster.node(name)

@@ -1,12 +1,9 @@
 """The ways to the backend, and a backend that answers what it should not."""
 
-import http.server
 import json
 import os
 import socket
-import socketserver
 import subprocess
-import threading
 
 import pytest
 
@@ -14,6 +11,7 @@ from harness import rest
 from harness.isthmus import machine, write_cloud_config
 from harness.kube import is_tainted
 from harness.processes import free_port
+from harness.unix_server import Handler, UnixServer
 from harness.wait import never_during, until
 from test_initialization import initialized
 
@@ -99,7 +97,7 @@ def test_a_machine_put_through_the_api_is_as_good_as_a_line(k8s, directory, make
     assert initialized(k8s, "node1", 90)["spec"]["providerID"] == "isthmus://u1"
 
 
-class Liar:
+class Liar(UnixServer):
     """A backend that is what it should be, except that questions about machines get `answer`."""
 
     def __init__(self, path, status, kind, body, truncated=False):
@@ -109,7 +107,7 @@ class Liar:
         liar = self
         self.asked = 0
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Lying(Handler):
             def do_GET(self):  # pylint: disable=invalid-name
                 if self.path == "/v1":
                     return self.answer(200, "application/json", info, len(info))
@@ -124,25 +122,7 @@ class Liar:
                 self.wfile.write(body)
                 self.close_connection = True
 
-            def log_message(self, *_):
-                pass
-
-        class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-            daemon_threads = True
-
-            def get_request(self):
-                request, _ = super().get_request()
-                return request, ("unix", 0)
-
-            def handle_error(self, *_):
-                pass  # A client that hangs up on nonsense is right.
-
-        self._server = Server(path, Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def end(self):
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(path, Lying)
 
 
 def instance_list(*items, **more):

@@ -1,17 +1,15 @@
 """A backend that answers what it should not, to some requests; all others are passed on."""
 
 import http.client
-import http.server
-import socketserver
-import threading
 
 from . import rest
+from .unix_server import Handler, UnixServer
 
 # Of one connection only, or made anew by whoever answers.
 _HOP = {"connection", "transfer-encoding", "content-length", "keep-alive"}
 
 
-class Meddler:
+class Meddler(UnixServer):
     """Listens on the unix socket `path` and passes HTTP requests on to the one of `upstream`.
 
     meddle: a function (method, path, body) that answers None, or what is said in the backend's
@@ -22,7 +20,7 @@ class Meddler:
         meddler = self
         self.meddle = meddle
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class PassingOn(Handler):
             protocol_version = "HTTP/1.1"
 
             def __getattr__(self, name):
@@ -64,26 +62,7 @@ class Meddler:
                     self.send_header(name, value)
                 self.end_headers()
 
-            def log_message(self, *_):
-                pass
-
-        self._server = _Server(path, Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def end(self):
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    daemon_threads = True
-
-    def get_request(self):
-        request, _ = super().get_request()
-        return request, ("unix", 0)
-
-    def handle_error(self, *_):
-        pass  # A client that hangs up on nonsense is right.
+        super().__init__(path, PassingOn)
 
 
 def kept(headers):

@@ -20,7 +20,7 @@ using ::testing::SizeIs;
 
 const std::string kPath = "/v1/owners/prod/loadbalancers/web";
 
-struct load_balancers : ::testing::Test {
+struct load_balancers : testing::ScriptedProvider {
   load_balancers() { server.greet(testing::whole_server()); }
   static cloud::LoadBalancerSpec spec() {
     return {.name = "web",
@@ -48,12 +48,6 @@ struct load_balancers : ::testing::Test {
                        R"(,"addresses":["192.0.2.1"]})");
   }
 
-  VirtualWorld world;
-  testing::ScriptedServer server;
-  Client client{server, world.loop};
-  ObjectsClient objects{server, world.loop};
-  Handshake handshake{client, "isthmus", ""};
-  InfraTargetSets sets{objects, handshake};
   InfraLoadBalancers balancers{objects, handshake, sets};
 };
 

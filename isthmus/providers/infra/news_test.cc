@@ -78,7 +78,7 @@ std::string of_pool() {
   return line(std::move(event));
 }
 
-struct news : ::testing::Test {
+struct news : testing::ScriptedProvider {
   news() {
     server.greet(testing::whole_server());
     list({ready_balancer("a")});
@@ -112,12 +112,6 @@ struct news : ::testing::Test {
     ASSERT_TRUE(world.run(sets.ensure({.name = "nodes"})));
   }
 
-  VirtualWorld world;
-  testing::ScriptedServer server;
-  Client client{server, world.loop};
-  ObjectsClient objects{server, world.loop};
-  Handshake handshake{client, "isthmus", ""};
-  InfraTargetSets sets{objects, handshake};
   std::vector<std::string> told;
 };
 

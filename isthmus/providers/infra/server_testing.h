@@ -9,13 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "isthmus/base/ip.h"
+#include "isthmus/base/virtual_world.h"
 #include "isthmus/infra/api/load_balancer.h"
 #include "isthmus/infra/api/problem.h"
 #include "isthmus/infra/api/server_info.h"
 #include "isthmus/infra/api/target_set.h"
 #include "isthmus/net/pieces_testing.h"
 #include "isthmus/net/transport.h"
+#include "isthmus/providers/infra/handshake.h"
+#include "isthmus/providers/infra/objects_client.h"
+#include "isthmus/providers/infra/target_sets.h"
 
 namespace isthmus::providers::infra::testing {
 
@@ -139,6 +145,16 @@ class ScriptedServer final : public net::Transport {
   std::map<std::string, Pieces> streams;
   std::vector<std::string> seen;
   net::Request last;
+};
+
+// All that speaks to such a server.
+struct ScriptedProvider : ::testing::Test {
+  VirtualWorld world;
+  ScriptedServer server;
+  Client client{server, world.loop};
+  ObjectsClient objects{server, world.loop};
+  Handshake handshake{client, "isthmus", ""};
+  InfraTargetSets sets{objects, handshake};
 };
 
 }  // namespace isthmus::providers::infra::testing

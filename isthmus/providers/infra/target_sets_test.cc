@@ -15,20 +15,13 @@ using testing::problem_answer;
 
 const std::string kPath = "/v1/owners/prod/targetsets/nodes";
 
-struct target_sets : ::testing::Test {
+struct target_sets : testing::ScriptedProvider {
   target_sets() { server.greet(testing::whole_server()); }
   Result<> ensure() {
     return world.run(sets.ensure(
         {.name = "nodes", .targets = {{.name = "n1", .addresses = {testing::ip("10.0.0.1")}}}}));
   }
   Result<> release() { return world.run(sets.release("nodes")); }
-
-  VirtualWorld world;
-  testing::ScriptedServer server;
-  Client client{server, world.loop};
-  ObjectsClient objects{server, world.loop};
-  Handshake handshake{client, "isthmus", ""};
-  InfraTargetSets sets{objects, handshake};
 };
 
 TEST_F(target_sets, are_ensured_by_one_put) {
