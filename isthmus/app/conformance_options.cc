@@ -58,8 +58,8 @@ void check_targets(const std::vector<IpAddress>& addresses, const std::vector<Ip
   if (addresses.empty()) return;
   for (IpFamily family : families) {
     if (std::ranges::count(addresses, family, &IpAddress::family) < 3) {
-      mistakes.add("--target-addresses", fmt::format("names fewer than three {} addresses",
-                                                     family == IpFamily::v4 ? "IPv4" : "IPv6"));
+      mistakes.add("--target-addresses",
+                   fmt::format("names fewer than three {} addresses", to_string(family)));
     }
   }
 }

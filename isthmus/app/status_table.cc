@@ -119,7 +119,7 @@ std::string pools_table(const StatusReport& report) {
       std::ranges::copy_if(pool.ranges, std::back_inserter(ranges), [&use](const IpPrefix& range) {
         return range.address.family == use.family;
       });
-      rows.push_back({pool.name, std::string(api::to_string(use.family)), std::to_string(use.total),
+      rows.push_back({pool.name, std::string(to_string(use.family)), std::to_string(use.total),
                       std::to_string(use.held), std::to_string(use.cooling),
                       std::to_string(use.free),
                       listed(ranges, [](const IpPrefix& range) { return to_string(range); })});

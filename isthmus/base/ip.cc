@@ -31,6 +31,8 @@ bool is_mapped(const IpAddress& address) {
 
 }  // namespace
 
+std::string_view to_string(IpFamily family) { return family == IpFamily::v4 ? "IPv4" : "IPv6"; }
+
 Result<IpAddress> parse_ip(std::string_view text) {
   std::string terminated(text);
   IpAddress address;
@@ -52,14 +54,41 @@ std::string to_string(const IpAddress& address) {
   return text.data();
 }
 
+std::optional<std::string_view> kind_of_nobody(const IpAddress& address) {
+  const auto& bytes = address.bytes;
+  if (address.family == IpFamily::v4) {
+    if (bytes[0] == 0) return "an unspecified address";
+    if (bytes[0] == 127) return "a loopback address";
+    if (bytes[0] >= 240) return "a broadcast or reserved address";
+    if (bytes[0] >= 224) return "a multicast address";
+    return std::nullopt;
+  }
+  IpAddress one{.family = IpFamily::v6};
+  if (address == one) return "an unspecified address";
+  one.bytes.back() = 1;
+  if (address == one) return "a loopback address";
+  if (bytes[0] == 0xff) return "a multicast address";
+  return std::nullopt;
+}
+
+bool is_link_local(const IpAddress& address) {
+  const auto& bytes = address.bytes;
+  return address.family == IpFamily::v4 ? bytes[0] == 169 && bytes[1] == 254
+                                        : bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
+}
+
 IpAddress IpPrefix::last() const { return with_rest(address, bits, true); }
 
 bool IpPrefix::contains(const IpAddress& other) const {
-  return other.family == address.family && with_rest(other, bits, false) == address;
+  return other.family == address.family && prefix_around(other, bits).address == address;
 }
 
 bool IpPrefix::contains(const IpPrefix& other) const {
   return other.bits >= bits && contains(other.address);
+}
+
+IpPrefix prefix_around(const IpAddress& address, std::uint8_t bits) {
+  return {with_rest(address, bits, false), bits};
 }
 
 Result<IpPrefix> parse_prefix(std::string_view text) {
@@ -71,7 +100,7 @@ Result<IpPrefix> parse_prefix(std::string_view text) {
     auto [stop, error] = std::from_chars(text.data() + slash + 1, end, bits);
     if (error == std::errc() && stop == end && bits <= address.size() * 8) {
       IpPrefix prefix{address, static_cast<std::uint8_t>(bits)};
-      if (with_rest(address, prefix.bits, false) == address) return prefix;
+      if (prefix_around(address, prefix.bits) == prefix) return prefix;
       return fail(Outcome::invalid, quoted(text) + " has bits set behind its prefix");
     }
   }

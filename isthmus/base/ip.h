@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,8 @@
 namespace isthmus {
 
 enum class IpFamily : std::uint8_t { v4, v6 };
+
+std::string_view to_string(IpFamily family);  // "IPv4", "IPv6"
 
 // An address. The first 4 bytes of a v4 address are used and the others are 0, so that equal
 // addresses are equal bytes.
@@ -32,6 +35,13 @@ Result<IpAddress> parse_ip(std::string_view text);
 // As inet_ntop writes it.
 std::string to_string(const IpAddress& address);
 
+// What an address is that no machine can have as its own ("a loopback address"); nothing for all
+// others.
+std::optional<std::string_view> kind_of_nobody(const IpAddress& address);
+
+// Whether it is good on one link alone: 169.254.0.0/16, fe80::/10.
+bool is_link_local(const IpAddress& address);
+
 // All addresses whose first `bits` bits are those of `address`; the bits behind them are 0.
 struct IpPrefix {
   IpAddress address;
@@ -44,6 +54,9 @@ struct IpPrefix {
 
   friend auto operator<=>(const IpPrefix&, const IpPrefix&) = default;
 };
+
+// The prefix of so many bits, no more than the address has, in which the address lies.
+IpPrefix prefix_around(const IpAddress& address, std::uint8_t bits);
 
 // "192.0.2.0/24". invalid: no prefix, one that is too long, or bits set behind it.
 Result<IpPrefix> parse_prefix(std::string_view text);

@@ -42,6 +42,40 @@ TEST(ip, what_is_no_prefix_is_refused) {
   }
 }
 
+TEST(ip, the_prefix_around_an_address_has_nothing_behind_it) {
+  EXPECT_EQ(prefix_around(*parse_ip("192.0.2.77"), 27), *parse_prefix("192.0.2.64/27"));
+  EXPECT_EQ(prefix_around(*parse_ip("192.0.2.77"), 32), *parse_prefix("192.0.2.77/32"));
+  EXPECT_EQ(prefix_around(*parse_ip("2001:db8:ffff::1"), 33), *parse_prefix("2001:db8:8000::/33"));
+  EXPECT_EQ(prefix_around(*parse_ip("2001:db8::1"), 0), *parse_prefix("::/0"));
+}
+
+TEST(ip, families_have_the_words_that_people_use) {
+  EXPECT_EQ(to_string(IpFamily::v4), "IPv4");
+  EXPECT_EQ(to_string(IpFamily::v6), "IPv6");
+}
+
+TEST(ip, what_no_machine_can_have_is_called_what_it_is) {
+  for (std::string_view text : {"10.0.0.1", "223.255.255.255", "fd00::1", "::2", "fe80::1"}) {
+    EXPECT_EQ(kind_of_nobody(*parse_ip(text)), std::nullopt) << text;
+  }
+  EXPECT_EQ(kind_of_nobody(*parse_ip("0.0.0.1")), "an unspecified address");
+  EXPECT_EQ(kind_of_nobody(*parse_ip("::")), "an unspecified address");
+  EXPECT_EQ(kind_of_nobody(*parse_ip("127.1.2.3")), "a loopback address");
+  EXPECT_EQ(kind_of_nobody(*parse_ip("::1")), "a loopback address");
+  EXPECT_EQ(kind_of_nobody(*parse_ip("239.0.0.1")), "a multicast address");
+  EXPECT_EQ(kind_of_nobody(*parse_ip("ff02::1")), "a multicast address");
+  EXPECT_EQ(kind_of_nobody(*parse_ip("255.255.255.255")), "a broadcast or reserved address");
+}
+
+TEST(ip, link_local_addresses_are_those_of_one_link) {
+  for (std::string_view text : {"169.254.0.0", "169.254.255.255", "fe80::1", "febf::1"}) {
+    EXPECT_TRUE(is_link_local(*parse_ip(text))) << text;
+  }
+  for (std::string_view text : {"169.253.0.1", "169.255.0.1", "fec0::1", "fd80::1"}) {
+    EXPECT_FALSE(is_link_local(*parse_ip(text))) << text;
+  }
+}
+
 TEST(ip, endpoints_are_written_as_in_urls) {
   EXPECT_EQ(to_string(Endpoint{*parse_ip("192.0.2.1"), 80}), "192.0.2.1:80");
   EXPECT_EQ(to_string(Endpoint{*parse_ip("2001:db8::1"), 443}), "[2001:db8::1]:443");

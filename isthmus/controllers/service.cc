@@ -22,10 +22,6 @@ constexpr Duration kKnowPatience = std::chrono::seconds(10);
 // How soon a set that load balancers still use, or that is just being ensured, is tried again.
 constexpr Duration kSetAgainAfter = std::chrono::minutes(1);
 
-bool concerns_us(const kube::Service& service) {
-  return service.type == "LoadBalancer" || service.meta.has_finalizer(kServiceFinalizer);
-}
-
 // Whether somebody waits for what comes of it. One that has its address is not told of an outage in
 // which it loses nothing.
 bool waits_for_us(const kube::Service& service) {
@@ -262,8 +258,10 @@ Error ServiceController::Inside::cloud_failed(const kube::Service& service, Noti
         is_refusal ? ServiceRecord::Trouble::refused : ServiceRecord::Trouble::failing;
     is_news = ++record->failures > 1 || error.outcome != Outcome::busy;
   }
-  notice.message = book.explained(notice.message);
-  if (is_news) notices.push_back(std::move(notice));
+  if (is_news) {
+    notice.message = book.explained(notice.message);
+    notices.push_back(std::move(notice));
+  }
   tell(service, std::move(notices));
   return error;
 }

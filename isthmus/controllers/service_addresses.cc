@@ -13,15 +13,13 @@
 namespace isthmus::controllers {
 namespace {
 
-constexpr std::size_t kQuotedBytesMax = 80;
-
 bool has(const std::vector<IpFamily>& families, IpFamily family) {
   return std::ranges::find(families, family) != families.end();
 }
 
 std::string words(const std::vector<IpFamily>& families) {
   std::vector<std::string_view> words;
-  for (const IpFamily family : families) words.push_back(family_word(family));
+  for (const IpFamily family : families) words.push_back(to_string(family));
   return fmt::format("{}", fmt::join(words, " and "));
 }
 
@@ -31,8 +29,8 @@ std::optional<IpAddress> read_load_balancer_ip(const kube::Service& service,
   if (text.empty()) return std::nullopt;
   const Result<IpAddress> address = parse_ip(text);
   if (!address) {
-    complaints.add(complaint::address, fmt::format("spec.loadBalancerIP: {} is not an IP address",
-                                                   quoted(shortened(text, kQuotedBytesMax))));
+    complaints.add(complaint::address,
+                   fmt::format("spec.loadBalancerIP: {} is not an IP address", shown(text)));
     return std::nullopt;
   }
   if (const auto kind = why_unusable(*address)) {
@@ -58,8 +56,6 @@ std::vector<IpAddress> read_requested(const kube::Service& service, const Servic
 }
 
 }  // namespace
-
-std::string_view family_word(IpFamily family) { return family == IpFamily::v4 ? "IPv4" : "IPv6"; }
 
 std::vector<IpFamily> families_of(const kube::Service& service) {
   std::vector<IpFamily> families;
@@ -107,7 +103,7 @@ ServiceAddresses addresses_of(const kube::Service& service, const ServiceWishes&
         {false, "SingleFamily",
          fmt::format("it gets no {0} address, because an address is asked for and none of {0}; to "
                      "have both, name both in the annotation {1}addresses",
-                     family_word(family), kAnnotationPrefix)});
+                     to_string(family), kAnnotationPrefix)});
   }
   return result;
 }

@@ -1,7 +1,6 @@
 // Which addresses a Service's load balancer shall have.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "isthmus/base/ip.h"
@@ -11,9 +10,6 @@
 #include "isthmus/kube/api/service.h"
 
 namespace isthmus::controllers {
-
-// "IPv4", "IPv6": the words of the API.
-std::string_view family_word(IpFamily family);
 
 // In the Service's order, of which the first is its primary one; at least one. A Service without
 // ipFamilies, which an API server from before dual stack sends, has the families of its cluster

@@ -9,6 +9,7 @@
 
 #include "isthmus/base/duration.h"
 #include "isthmus/base/text.h"
+#include "isthmus/controllers/service_complaints.h"
 #include "isthmus/controllers/usable_address.h"
 
 namespace isthmus::controllers {
@@ -25,10 +26,6 @@ constexpr Duration kIntervalMin = std::chrono::milliseconds(100);
 constexpr Duration kTimeoutMin = std::chrono::milliseconds(10);
 constexpr Duration kIntervalMax = std::chrono::hours(1);
 constexpr std::uint32_t kInARowMax = 100;
-
-constexpr std::size_t kQuotedBytesMax = 80;
-
-std::string shown(std::string_view value) { return quoted(shortened(value, kQuotedBytesMax)); }
 
 std::unexpected<Error> expected(std::string_view what, std::string_view value) {
   return fail(Outcome::invalid, fmt::format("expected {}, found {}", what, shown(value)));

@@ -38,6 +38,9 @@ class Complaints final {
   RefuseService refusal_;
 };
 
+// What somebody wrote, quoted and cut, for a message about it.
+std::string shown(std::string_view text);
+
 // "a, b and 7 more": for a message about things of which there may be thousands.
 std::string some_of(const std::vector<std::string>& names);
 

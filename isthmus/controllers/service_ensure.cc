@@ -228,22 +228,24 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::publish
   co_return Finished{next_look(*record)};
 }
 
+// Whether these addresses were published a short while ago.
+bool ServiceController::Inside::was_published_lately(const ServiceRecord& record) const {
+  return record.published_at && record.published == text_of(record.state->addresses) &&
+         loop.now() < later(*record.published_at, 2 * kContestedPause);
+}
+
 // Whether somebody else wrote over the same addresses again and again lately, and just now.
 bool ServiceController::Inside::was_contested(const ServiceRecord& record) const {
-  return record.rewrites >= kRewritesMax && record.published == text_of(record.state->addresses) &&
-         loop.now() < later(*record.published_at, 2 * kContestedPause);
+  return record.rewrites >= kRewritesMax && was_published_lately(record);
 }
 bool ServiceController::Inside::is_contested(const ServiceRecord& record) const {
   return was_contested(record) && loop.now() < due(*record.published_at, kContestedPause);
 }
 
 void ServiceController::Inside::note_published(ServiceRecord& record) {
-  std::string text = text_of(record.state->addresses);
-  const bool again = record.published_at && record.published == text &&
-                     loop.now() < later(*record.published_at, 2 * kContestedPause);
-  record.rewrites = again ? record.rewrites + 1 : 0;
+  record.rewrites = was_published_lately(record) ? record.rewrites + 1 : 0;
   record.published_at = loop.now();
-  record.published = std::move(text);
+  record.published = text_of(record.state->addresses);
 }
 
 void ServiceController::Inside::tell_repairs(const kube::Service& service, ServiceRecord& record) {

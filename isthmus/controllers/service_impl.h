@@ -76,6 +76,7 @@ struct ServiceController::Inside {
   void tell_repairs(const kube::Service& service, ServiceRecord& record);
   void judge_node_health(const kube::Service& service, ServiceRecord& record);
   void switch_to_kubelet(const kube::Service& service);
+  bool was_published_lately(const ServiceRecord& record) const;
   bool was_contested(const ServiceRecord& record) const;
   bool is_contested(const ServiceRecord& record) const;
   void note_published(ServiceRecord& record);

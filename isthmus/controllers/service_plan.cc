@@ -69,10 +69,6 @@ ServicePlan plan_release(const kube::Service& service, const std::string& name, 
                          .remove_finalizer = has_finalizer}};
 }
 
-bool concerns_us(const kube::Service& service) {
-  return wants_balancer(service) || service.meta.has_finalizer(kServiceFinalizer);
-}
-
 // One that disappears, or appears where none should be. That it appears on a Service which is to
 // have a load balancer is the answer to our own write, and tells nothing that was not known.
 bool is_finalizer_news(const kube::Service& before, const kube::Service& after) {
@@ -129,7 +125,7 @@ std::string listeners(const Spec& spec) {
 
 std::string addresses(const Spec& spec) {
   std::vector<std::string_view> families;
-  for (const IpFamily family : spec.families) families.push_back(family_word(family));
+  for (const IpFamily family : spec.families) families.push_back(to_string(family));
   std::string text = fmt::format("; {}", fmt::join(families, " and "));
   if (!spec.requested_addresses.empty()) text += " at " + joined(spec.requested_addresses);
   if (!spec.preferred_addresses.empty()) text += " if free at " + joined(spec.preferred_addresses);
@@ -200,6 +196,10 @@ ServicePlan plan_service(const kube::Service& service, const ServicePlanOptions&
   SpecifiedService specified = specify(service, *std::move(name), options, surroundings);
   if (!specified.complaints.empty()) return {specified.complaints.refusal()};
   return {std::move(specified.ensure), std::move(specified.notices)};
+}
+
+bool concerns_us(const kube::Service& service) {
+  return wants_balancer(service) || service.meta.has_finalizer(kServiceFinalizer);
 }
 
 bool service_change_matters(const kube::Difference<kube::Service>& difference) {

@@ -94,6 +94,10 @@ struct ServicePlan {
 ServicePlan plan_service(const kube::Service& service, const ServicePlanOptions& options,
                          const ServiceSurroundings& surroundings);
 
+// Whether a Service may be this controller's business: it wants a load balancer, or has what holds
+// one.
+bool concerns_us(const kube::Service& service);
+
 // Whether a difference concerns this controller: what plan_service reads, and a status that
 // changed, whoever wrote it, so that one that is not right any more is put right. Not somebody's
 // label or annotation; not that the finalizer appears on a Service that is to have a load balancer,

@@ -149,7 +149,7 @@ void note_missing_family(const EligibleNodes& nodes, const std::vector<IpFamily>
     notices.push_back({true, "UnAvailableLoadBalancer",
                        fmt::format("There are no available nodes for LoadBalancer over {0}: none "
                                    "has an {0} InternalIP",
-                                   family_word(family))});
+                                   to_string(family))});
   }
 }
 
@@ -158,7 +158,7 @@ void note_closed_families(const std::vector<IpFamily>& closed, std::vector<Notic
     notices.push_back({true, "SourceRangesCloseFamily",
                        fmt::format("no {} client is let in, because none of the source ranges is "
                                    "{}; to let everyone in, add {}",
-                                   family_word(family), family_word(family),
+                                   to_string(family), to_string(family),
                                    family == IpFamily::v4 ? "0.0.0.0/0" : "::/0")});
   }
 }

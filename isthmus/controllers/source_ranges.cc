@@ -15,7 +15,6 @@ namespace isthmus::controllers {
 namespace {
 
 constexpr std::size_t kRangesMax = 500;  // Of one load balancer: the backend's limit.
-constexpr std::size_t kQuotedBytesMax = 80;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -30,14 +29,6 @@ std::string without_leading_zeros(std::string_view text) {
     result += text[i];
   }
   return result;
-}
-
-IpPrefix cleared_behind(IpAddress address, unsigned bits) {
-  for (std::size_t i = 0; i < address.size(); ++i) {
-    const int fixed = std::clamp(static_cast<int>(bits) - static_cast<int>(i) * 8, 0, 8);
-    address.bytes[i] = static_cast<std::uint8_t>(address.bytes[i] & (0xff00 >> fixed));
-  }
-  return {address, static_cast<std::uint8_t>(bits)};
 }
 
 std::string_view everyone_of(IpFamily family) {
@@ -75,7 +66,7 @@ std::set<IpPrefix> read_ranges(const Written& written, Complaints& complaints) {
     if (const Result<IpPrefix> range = parse_source_range(text)) {
       ranges.insert(*range);
     } else {
-      wrong.push_back(quoted(shortened(text, kQuotedBytesMax)));
+      wrong.push_back(shown(text));
     }
   }
   if (!wrong.empty()) {
@@ -100,11 +91,10 @@ Result<IpPrefix> parse_source_range(std::string_view text) {
     const char* end = range.data() + range.size();
     const auto [stop, error] = std::from_chars(range.data() + slash + 1, end, bits);
     if (address && error == std::errc() && stop == end && bits <= address->size() * 8) {
-      return cleared_behind(*address, bits);
+      return prefix_around(*address, static_cast<std::uint8_t>(bits));
     }
   }
-  return fail(Outcome::invalid,
-              quoted(shortened(text, kQuotedBytesMax)) + " is not a range like 192.0.2.0/24");
+  return fail(Outcome::invalid, shown(text) + " is not a range like 192.0.2.0/24");
 }
 
 SourceRanges source_ranges(const kube::Service& service, const std::vector<IpFamily>& families,
@@ -135,7 +125,7 @@ SourceRanges source_ranges(const kube::Service& service, const std::vector<IpFam
         complaint::source_ranges,
         fmt::format("{}: none of the ranges is {}, so nobody could use the load balancer; add {} "
                     "to let everyone in",
-                    written.where, family_word(families.front()), everyone_of(families.front())));
+                    written.where, to_string(families.front()), everyone_of(families.front())));
     return {};
   }
   if (is_everyone) result.allowed.clear();

@@ -29,9 +29,7 @@ std::vector<drivers::InterfaceAddress> networks_of(
     const std::vector<drivers::InterfaceAddress>& all) {
   std::vector<drivers::InterfaceAddress> networks;
   std::ranges::copy_if(all, std::back_inserter(networks), [](const drivers::InterfaceAddress& one) {
-    const bool link_local = one.address.family == IpFamily::v6 && one.address.bytes[0] == 0xfe &&
-                            (one.address.bytes[1] & 0xc0) == 0x80;
-    return !link_local;
+    return one.address.family == IpFamily::v4 || !is_link_local(one.address);
   });
   return networks;
 }

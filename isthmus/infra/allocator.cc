@@ -196,10 +196,10 @@ std::optional<IpAddress> best_of(const std::vector<Search>& searches, bool is_na
 std::string how_full(const Search& search, IpFamily family) {
   const Finding& finding = search.finding;
   if (!finding.has_ranges) {
-    return fmt::format("pool {} has no {} range", search.pool->name, api::to_string(family));
+    return fmt::format("pool {} has no {} range", search.pool->name, to_string(family));
   }
   std::string text = fmt::format("pool {} has no free {} address: {} held", search.pool->name,
-                                 api::to_string(family), finding.held);
+                                 to_string(family), finding.held);
   if (!finding.holders.empty()) {
     text += fmt::format(" (by {}", fmt::join(finding.holders, ", "));
     std::size_t more = finding.held - finding.holders.size();
@@ -227,7 +227,7 @@ Refusal exhausted(const AddressView& view, const std::vector<Search>& searches, 
     return {problem::pool_exhausted,
             fmt::format("no pool with autoAssign may be used for an {} address: name a pool or "
                         "addresses; {}",
-                        api::to_string(family), pools_there_are(view))};
+                        to_string(family), pools_there_are(view))};
   }
   return {problem::pool_exhausted,
           fmt::format("{}: add a range to the pool, or delete what is not needed any more",

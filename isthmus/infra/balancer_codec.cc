@@ -178,7 +178,7 @@ json::object to_json(const api::LoadBalancerSpec& spec) {
   if (!spec.pool.empty()) document["pool"] = spec.pool;
   if (!spec.addresses.empty()) document["addresses"] = record_json::to_json(spec.addresses);
   json::array families;
-  for (IpFamily family : spec.families) families.emplace_back(api::to_string(family));
+  for (IpFamily family : spec.families) families.emplace_back(to_string(family));
   document["families"] = std::move(families);
   if (!spec.sharing_key.empty()) document["sharingKey"] = spec.sharing_key;
   json::array listeners;
@@ -201,7 +201,7 @@ json::object to_json(const api::LoadBalancerSpec& spec) {
 struct Family {
   IpFamily family;
 };
-std::string_view to_string(Family word) { return api::to_string(word.family); }
+std::string_view to_string(Family word) { return isthmus::to_string(word.family); }
 
 std::vector<IpPrefix> read_sources(JsonReader reader) {
   std::vector<IpPrefix> sources;

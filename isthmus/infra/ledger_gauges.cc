@@ -59,7 +59,7 @@ void LedgerGauges::show(const std::string& pool, const api::PoolUse& use) {
     metrics_
         .gauge("infra_pool_addresses", "Addresses of a pool by family and state.",
                {{"pool", pool},
-                {"family", std::string(api::to_string(use.family))},
+                {"family", std::string(to_string(use.family))},
                 {"state", std::string(state)}})
         .set(static_cast<double>(count));
   }

@@ -147,7 +147,6 @@ std::string_view to_string(Affinity affinity) { return word_of(kAffinities, affi
 std::string_view to_string(SourceAddress source_address) {
   return word_of(kSourceAddresses, source_address);
 }
-std::string_view to_string(IpFamily family) { return word_of(kFamilies, family); }
 std::string_view to_string(Health health) { return word_of(kHealths, health); }
 
 std::optional<IpFamily> family_of(std::string_view word) { return value_of(kFamilies, word); }

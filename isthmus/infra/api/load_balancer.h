@@ -34,7 +34,6 @@ enum class SourceAddress : std::uint8_t { masquerade, keep };  // "masquerade", 
 std::string_view to_string(Protocol protocol);
 std::string_view to_string(Affinity affinity);
 std::string_view to_string(SourceAddress source_address);
-std::string_view to_string(IpFamily family);  // "IPv4", "IPv6"
 
 struct Listener {
   std::string name;  // Unique in the load balancer; by default "tcp-80".

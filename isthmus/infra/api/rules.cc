@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
+#include "isthmus/base/ip.h"
 #include "isthmus/base/text.h"
 
 namespace isthmus::infra::api {
@@ -40,37 +40,26 @@ std::string label_word() {
       kLabelBytesMax);
 }
 
-struct Ip {
-  int family = AF_INET;
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
-};
-
-std::optional<Ip> parse_ip(std::string_view text) {
-  std::string address(text);
-  if (address.find('\0') != std::string::npos) return std::nullopt;
-  for (int family : {AF_INET, AF_INET6}) {
-    Ip ip{.family = family};
-    if (inet_pton(family, address.c_str(), ip.bytes.data()) == 1) return ip;
-  }
-  return std::nullopt;
-}
-
-// What an address is that no machine can have as its own; nothing for all others.
-std::optional<std::string_view> kind_of_nobody(const Ip& ip) {
-  if (ip.family == AF_INET) {
-    unsigned char first = ip.bytes[0];
-    if (first == 0) return "an unspecified address";
-    if (first == 127) return "a loopback address";
-    if (first >= 240) return "a broadcast or reserved address";
-    if (first >= 224) return "a multicast address";
+// Also an IPv4 address written as IPv6, which the refusal names as such.
+std::optional<IpAddress> read_ip(std::string_view text) {
+  if (Result<IpAddress> ip = isthmus::parse_ip(text)) return *ip;
+  IpAddress mapped{.family = IpFamily::v6};
+  const bool has_end_inside = text.find('\0') != std::string_view::npos;
+  if (has_end_inside || inet_pton(AF_INET6, std::string(text).c_str(), mapped.bytes.data()) != 1) {
     return std::nullopt;
   }
-  auto* parsed = reinterpret_cast<const in6_addr*>(ip.bytes.data());
-  if (IN6_IS_ADDR_UNSPECIFIED(parsed)) return "an unspecified address";
-  if (IN6_IS_ADDR_LOOPBACK(parsed)) return "a loopback address";
-  if (IN6_IS_ADDR_MULTICAST(parsed)) return "a multicast address";
-  if (IN6_IS_ADDR_V4MAPPED(parsed)) return "an IPv4 address written as IPv6";
-  return std::nullopt;
+  return mapped;
+}
+
+bool is_mapped(const IpAddress& ip) {
+  return ip.family == IpFamily::v6 &&
+         IN6_IS_ADDR_V4MAPPED(reinterpret_cast<const in6_addr*>(ip.bytes.data()));
+}
+
+// What an address is that no machine can have as its own, or that nobody should write like this.
+std::optional<std::string_view> why_wrong(const IpAddress& ip) {
+  if (is_mapped(ip)) return "an IPv4 address written as IPv6";
+  return kind_of_nobody(ip);
 }
 
 }  // namespace
@@ -133,30 +122,25 @@ std::optional<std::string> wrong_hostname(std::string_view text) {
 }
 
 std::optional<std::string> wrong_ip(std::string_view text) {
-  std::optional<Ip> ip = parse_ip(text);
+  const std::optional<IpAddress> ip = read_ip(text);
   if (!ip) return "expected an IP address";
-  std::optional<std::string_view> kind = kind_of_nobody(*ip);
-  if (!kind) return std::nullopt;
-  return fmt::format("expected an IP address that one machine can have, not {}", *kind);
+  const std::optional<std::string_view> why = why_wrong(*ip);
+  if (!why) return std::nullopt;
+  return fmt::format("expected an IP address that one machine can have, not {}", *why);
 }
 
 std::optional<std::string> wrong_reachable_ip(std::string_view text) {
-  std::optional<Ip> ip = parse_ip(text);
-  const bool is_link_local =
-      ip && (ip->family == AF_INET6
-                 ? IN6_IS_ADDR_LINKLOCAL(reinterpret_cast<const in6_addr*>(ip->bytes.data()))
-                 : ip->bytes[0] == 169 && ip->bytes[1] == 254);
-  if (is_link_local) {
+  const std::optional<IpAddress> ip = read_ip(text);
+  if (ip && is_link_local(*ip)) {
     return "expected an IP address that one machine can have, not a link-local one";
   }
   return wrong_ip(text);
 }
 
 std::optional<std::string> canonical_ip(std::string_view text) {
-  std::array<char, INET6_ADDRSTRLEN> form{};
-  std::optional<Ip> ip = parse_ip(text);
-  if (!ip || kind_of_nobody(*ip)) return std::nullopt;
-  return inet_ntop(ip->family, ip->bytes.data(), form.data(), form.size());
+  const std::optional<IpAddress> ip = read_ip(text);
+  if (!ip || why_wrong(*ip)) return std::nullopt;
+  return to_string(*ip);
 }
 
 std::string lower_case(std::string_view text) {

@@ -24,15 +24,6 @@ std::uint8_t single_bits(const IpAddress& address) {
   return static_cast<std::uint8_t>(address.size() * 8);
 }
 
-IpPrefix prefix_of(const InterfaceAddress& one) {
-  IpPrefix prefix{one.address, one.bits};
-  for (std::size_t i = 0; i < one.address.size(); ++i) {
-    int fixed = std::clamp(static_cast<int>(one.bits) - static_cast<int>(i) * 8, 0, 8);
-    prefix.address.bytes[i] &= static_cast<std::uint8_t>(0xff00 >> fixed);
-  }
-  return prefix;
-}
-
 // What an RTM_NEWADDR says; nothing for families other than ours.
 std::optional<InterfaceAddress> read_address(const nlmsghdr& header, int& index) {
   if (mnl_nlmsg_get_payload_len(&header) < sizeof(ifaddrmsg)) return std::nullopt;
@@ -61,7 +52,7 @@ Result<std::string> interface_for(const IpAddress& address,
   const InterfaceAddress* best = nullptr;
   for (const InterfaceAddress& one : present) {
     if (one.ours || one.bits == single_bits(one.address)) continue;
-    if (!prefix_of(one).contains(address)) continue;
+    if (!prefix_around(one.address, one.bits).contains(address)) continue;
     if (best == nullptr || one.bits > best->bits) best = &one;
   }
   if (best != nullptr) return best->interface;
@@ -74,7 +65,8 @@ Result<std::string> interface_for(const IpAddress& address,
 std::vector<IpPrefix> links_of(const std::vector<InterfaceAddress>& present) {
   std::vector<IpPrefix> links;
   for (const InterfaceAddress& one : present) {
-    if (!one.ours && one.bits != single_bits(one.address)) links.push_back(prefix_of(one));
+    if (one.ours || one.bits == single_bits(one.address)) continue;
+    links.push_back(prefix_around(one.address, one.bits));
   }
   std::ranges::sort(links);
   auto repeated = std::ranges::unique(links);

@@ -5,11 +5,6 @@
 #include <fmt/format.h>
 
 namespace isthmus::providers::fake {
-namespace {
-
-std::string_view word(IpFamily family) { return family == IpFamily::v4 ? "IPv4" : "IPv6"; }
-
-}  // namespace
 
 std::vector<IpAddress> FakePool::first_addresses() {
   std::vector<IpAddress> all;
@@ -87,7 +82,7 @@ Result<IpAddress> FakePool::one_of(IpFamily family, const std::string& holder,
   }
   return fail(Outcome::conflict,
               fmt::format("pool {} has no free {} address{}; enlarge it or release one", name,
-                          word(family), held));
+                          to_string(family), held));
 }
 
 bool FakePool::is_free_for(const IpAddress& address, const std::string& holder) const {
