@@ -46,6 +46,9 @@ class CurlMulti final : private Timer {
   // Lets a transfer go on whose write callback has answered CURL_WRITEFUNC_PAUSE.
   void resume(CURL* handle);
 
+  // Whether the deadlines of the jobs are to be looked at before anything is sent.
+  bool has_overslept() const { return reactor_.has_overslept(); }
+
  private:
   struct Socket;
   struct Guard;

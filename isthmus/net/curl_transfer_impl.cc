@@ -168,11 +168,20 @@ int CurlTransfer::on_new_socket(void* self, curl_socket_t number, curlsocktype) 
 
 // Called whenever curl is about to send the request. A second time means that the connection it had
 // reused died before the first byte of an answer, and that the peer may well have acted already.
+//
+// A process that was frozen comes back in the middle of its work, sockets first: what it was about
+// to write may have been allowed for a time that is long over.
 int CurlTransfer::on_request(void* self, char*, char*, int, int) {
   CurlTransfer& transfer = *static_cast<CurlTransfer*>(self);
-  if (++transfer.times_sent_ == 1 || may_be_repeated(transfer.request_.method)) {
+  if (may_be_repeated(transfer.request_.method)) {
+    ++transfer.times_sent_;
     return CURL_PREREQFUNC_OK;
   }
+  if (transfer.multi_.has_overslept()) {
+    transfer.refusal_ = "the process had stood still before it could send";
+    return CURL_PREREQFUNC_ABORT;
+  }
+  if (++transfer.times_sent_ == 1) return CURL_PREREQFUNC_OK;
   transfer.refusal_ = "the connection was closed before an answer; not sent a second time";
   return CURL_PREREQFUNC_ABORT;
 }

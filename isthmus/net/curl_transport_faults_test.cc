@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "isthmus/net/curl_transport.h"
@@ -88,6 +89,61 @@ TEST(curl_transport_faults, a_connection_closed_between_requests_is_replaced) {
                                            write_before_and_after(*transport, closed)));
   EXPECT_TRUE(result) << result.error().message;
   EXPECT_EQ(seen.connections, 2);
+}
+
+// What two that wake in one turn do: the first writes, with little time left, and then the process
+// stands still for so long that the time is over when it goes on.
+Task<Result<>> write_when_told(Transport& transport, Signal& go, Signal& ended, Outcome& outcome) {
+  CO_TRY(co_await go.wait());
+  Request put{.method = "PUT", .target = "/", .headers = {}, .body = "late"};
+  const Result<Response> answer = co_await with_timeout(20ms, transport.call(std::move(put)));
+  outcome = answer.outcome();
+  ended.set();
+  co_return Result<>{};
+}
+Task<Result<>> stand_still_when_told(Signal& go) {
+  CO_TRY(co_await go.wait());
+  ::poll(nullptr, 0, 1200);
+  co_return Result<>{};
+}
+
+Task<Result<Outcome>> write_and_stand_still(Transport& transport, Signal& server_is_done) {
+  CO_TRY(co_await transport.call(get("/")));
+  Signal go;
+  Signal ended;
+  Outcome outcome = Outcome::ok;
+  Scope& here = co_await current_scope();
+  Scope scope(here);
+  scope.spawn(write_when_told, std::ref(transport), std::ref(go), std::ref(ended),
+              std::ref(outcome));
+  scope.spawn(stand_still_when_told, std::ref(go));
+  CO_TRY(co_await sleep_for(1ms));
+  go.set();
+  CO_TRY(co_await ended.wait());
+  CO_TRY(co_await scope.join());
+  CO_TRY(co_await server_is_done.wait());
+  co_return outcome;
+}
+
+Task<Result<>> hear_what_comes_later(RawServer& server, std::string& later, Signal& done) {
+  Seen seen;
+  RawPeer peer = CO_TRY(co_await answer_each(server, seen, {answer_of("1")}));
+  later = CO_TRY(co_await peer.read_to_end());
+  done.set();
+  co_return Result<>{};
+}
+
+TEST(curl_transport_faults, a_process_that_was_frozen_sends_no_write_whose_time_is_over) {
+  PosixWorld world;
+  RawServer server(world);
+  const auto transport = transport_to(world, server);
+  std::string later;
+  Signal done;
+  const auto outcome = run_in(world, beside(hear_what_comes_later(server, later, done),
+                                            write_and_stand_still(*transport, done)));
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_NE(*outcome, Outcome::ok);
+  EXPECT_EQ(later, "") << "was sent after its time";
 }
 
 Task<Result<>> never_answer(RawServer& server, Seen& seen) {

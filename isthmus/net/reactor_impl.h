@@ -23,11 +23,17 @@ struct PosixWorld::Reactor final : Driver {
   WallTime wall_now() override;
   bool wait(std::optional<Moment> until) override;
 
+  // Whether the process has stood still (it was frozen, or one turn took very long) and has not
+  // looked at its timers since: a timer has been due for more than a second. Nobody knows then
+  // whether what is under way may still be done.
+  bool has_overslept();
+
   boost::asio::io_context io{kAsioUnsafe};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
   std::unique_ptr<Random> random;
   std::unique_ptr<Files> files;
   std::shared_ptr<boost::asio::signal_set> signals;  // Set by the first next_signal().
+  std::optional<Moment> due;                         // The earliest timer, as of the last wait.
   Loop loop;  // Last, because it asks this driver for the time.
 };
 

@@ -25,6 +25,10 @@ constexpr int kHandlersPerTurn = 64;
 // sum would overflow into the past: no wait at all, and a loop that spins.
 constexpr Duration kWaitMax = std::chrono::hours(1);
 
+// Long for a turn, whose lag is told at a tenth of it, and short beside the seconds that lie
+// between the end of a lease by our clock and the moment at which somebody else may take it.
+constexpr Duration kOversleep = std::chrono::seconds(1);
+
 // Draws 256 bytes at a time, the most that getrandom(2) hands out in one piece whatever signals
 // arrive, and a size at which the system call no longer counts.
 class KernelRandom final : public Random {
@@ -71,7 +75,10 @@ WallTime PosixWorld::Reactor::wall_now() {
   return WallTime(std::chrono::system_clock::now().time_since_epoch());
 }
 
+bool PosixWorld::Reactor::has_overslept() { return due && now() > later(*due, kOversleep); }
+
 bool PosixWorld::Reactor::wait(std::optional<Moment> until) {
+  due = until;
   const Moment started = now();
   if (!until) {
     io.run_one();
