@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -20,6 +21,9 @@ namespace asio = boost::asio;
 
 // Thousands of connections only wait, so their buffers are small.
 constexpr std::size_t kReadBytes = 4 * 1024;
+
+// A client's chain of certificates: its own of 2 KB and a few above it.
+constexpr long kPeerChainBytesMax = 16L * 1024;
 
 // The most that fits into one TLS record (RFC 8446 section 5.1).
 constexpr std::size_t kRecordBytes = 16 * 1024;
@@ -113,6 +117,23 @@ class TlsConnection final : public SocketConnection {
     co_return Result<>{};
   }
 
+  std::vector<std::string> peer_certificates() const override {
+    std::vector<std::string> chain;
+    const auto add = [&chain](const X509* certificate) {
+      unsigned char* der = nullptr;
+      const int bytes = i2d_X509(certificate, &der);
+      if (bytes <= 0) return;
+      chain.emplace_back(reinterpret_cast<const char*>(der), static_cast<std::size_t>(bytes));
+      OPENSSL_free(der);
+    };
+    const X509* own = ssl_ ? SSL_get0_peer_certificate(ssl_.get()) : nullptr;
+    if (own == nullptr) return chain;
+    add(own);
+    const STACK_OF(X509)* others = SSL_get_peer_cert_chain(ssl_.get());
+    for (int i = 0; i < sk_X509_num(others); ++i) add(sk_X509_value(others, i));
+    return chain;
+  }
+
   Task<Result<std::size_t>> read() override {
     const auto read_some = [this](SSL* ssl) {
       std::array<char, kReadBytes> buffer;
@@ -199,6 +220,39 @@ int choose_http(SSL*, const unsigned char** chosen, unsigned char* chosen_bytes,
   return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ":") + name;
+  return text;
+}
+
+Result<> apply(const TlsPolicy& policy, SSL_CTX* context) {
+  const bool only_1_3 = policy.version_min == TlsVersion::v1_3;
+  SSL_CTX_set_min_proto_version(context, only_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION);
+  const std::string suites = joined(policy.cipher_suites);
+  if (!suites.empty() && SSL_CTX_set_cipher_list(context, suites.c_str()) != 1) {
+    ERR_clear_error();
+    return fail(Outcome::invalid, "cipher suites: OpenSSL rejects " + suites);
+  }
+  const std::string groups = joined(policy.groups);
+  if (!groups.empty() && SSL_CTX_set1_groups_list(context, groups.c_str()) != 1) {
+    ERR_clear_error();
+    return fail(Outcome::invalid, "curves: OpenSSL rejects " + groups);
+  }
+  return {};
+}
+
+// Clients may show a certificate. It is only kept here, so that one that nobody vouches for is
+// answered by the handler, in words, and not by a broken handshake. There are no tickets: they
+// would keep the first certificate of a chain and forget the others.
+void ask_for_certificate(SSL_CTX* context) {
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_cert_verify_callback(context, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
+  SSL_CTX_set_max_cert_list(context, kPeerChainBytesMax);
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(context, 0);
+}
+
 }  // namespace
 
 std::shared_ptr<Connection> plain_connection(Connection::Socket socket) {
@@ -209,7 +263,7 @@ std::shared_ptr<Connection> tls_connection(Connection::Socket socket, TlsContext
   return std::make_shared<TlsConnection>(std::move(socket), std::move(context));
 }
 
-Result<TlsContext> make_server_context(const ServerTls& tls) {
+Result<TlsContext> make_server_context(const ServerTls& tls, const TlsPolicy& policy) {
   TRY(check(tls));
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   boost::system::error_code error;
@@ -218,7 +272,8 @@ Result<TlsContext> make_server_context(const ServerTls& tls) {
   if (!error) context->use_private_key(asio::buffer(key), asio::ssl::context::pem, error);
   if (error) return fail(Outcome::invalid, "certificate: " + error.message());
   SSL_CTX* native = context->native_handle();
-  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+  TRY(apply(policy, native));
+  if (policy.asks_for_certificate) ask_for_certificate(native);
   SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   // Partial writes also make a write that waits for the socket repeatable from another place.
   SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |

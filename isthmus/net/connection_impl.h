@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "isthmus/base/result.h"
 #include "isthmus/base/task.h"
 #include "isthmus/net/tls.h"
+#include "isthmus/net/tls_policy.h"
 
 namespace isthmus::net {
 
@@ -32,6 +34,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // plain connection. The TLS engine exists from here on, with 46 KB of buffers until it is done.
   virtual Task<Result<>> handshake() = 0;
 
+  // What the peer presented in the handshake, its own certificate first, in DER; not verified.
+  virtual std::vector<std::string> peer_certificates() const { return {}; }
+
   // Waits for bytes and appends them to `input`; answers how many came.
   virtual Task<Result<std::size_t>> read() = 0;
 
@@ -52,7 +57,7 @@ using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
 std::shared_ptr<Connection> plain_connection(Connection::Socket socket);
 std::shared_ptr<Connection> tls_connection(Connection::Socket socket, TlsContext context);
 
-// TLS 1.2 and later, HTTP/1.1 by ALPN. invalid as check(ServerTls) answers.
-Result<TlsContext> make_server_context(const ServerTls& tls);
+// HTTP/1.1 by ALPN. invalid as check(ServerTls) answers, or the policy names what OpenSSL has not.
+Result<TlsContext> make_server_context(const ServerTls& tls, const TlsPolicy& policy = {});
 
 }  // namespace isthmus::net

@@ -122,11 +122,12 @@ class AsioHttpServer final : public HttpServer {
  public:
   using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
 
-  AsioHttpServer(PosixWorld& world, ListenSocket socket, TlsContext tls, HttpHandler& handler,
-                 Logger& log, const ServerLimits& limits)
+  AsioHttpServer(PosixWorld& world, ListenSocket socket, TlsContext tls, TlsPolicy policy,
+                 HttpHandler& handler, Logger& log, const ServerLimits& limits)
       : loop_(world.loop()),
         log_(log),
         port_(socket.port()),
+        policy_(std::move(policy)),
         tls_(std::move(tls)),
         acceptor_(std::make_shared<Acceptor>(world.reactor().io)),
         listening_(std::move(socket)),
@@ -151,7 +152,7 @@ class AsioHttpServer final : public HttpServer {
 
   Result<> replace_certificate(ServerTls tls) override {
     if (!tls_) return fail(Outcome::invalid, "this address is not served over TLS");
-    tls_ = TRY(make_server_context(tls));
+    tls_ = TRY(make_server_context(tls, policy_));
     return {};
   }
 
@@ -202,6 +203,7 @@ class AsioHttpServer final : public HttpServer {
   Logger& log_;
   std::optional<Moment> warned_at_;
   const std::uint16_t port_;
+  const TlsPolicy policy_;
   TlsContext tls_;  // Null: plain.
   std::shared_ptr<Acceptor> acceptor_;
   ListenSocket listening_;
@@ -224,15 +226,15 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
 
 Result<std::unique_ptr<HttpServer>> listen(PosixWorld& world, ListenAddress address,
                                            std::optional<ServerTls> tls, HttpHandler& handler,
-                                           Logger& log, ServerLimits limits) {
+                                           Logger& log, ServerLimits limits, TlsPolicy policy) {
   TlsContext context;
   if (address.kind == ListenAddress::Kind::https) {
     if (!tls) return fail(Outcome::invalid, "listen: https needs a certificate");
-    context = TRY(make_server_context(*tls));
+    context = TRY(make_server_context(*tls, policy));
   }
   ListenSocket socket = TRY(bind(address));
-  return std::make_unique<AsioHttpServer>(world, std::move(socket), std::move(context), handler,
-                                          log, limits);
+  return std::make_unique<AsioHttpServer>(world, std::move(socket), std::move(context),
+                                          std::move(policy), handler, log, limits);
 }
 
 }  // namespace isthmus::net

@@ -14,6 +14,7 @@
 #include "isthmus/base/task.h"
 #include "isthmus/net/http.h"
 #include "isthmus/net/tls.h"
+#include "isthmus/net/tls_policy.h"
 
 namespace isthmus::net {
 
@@ -23,6 +24,11 @@ class PosixWorld;
 struct Peer {
   std::string address;    // "192.0.2.7:4711", "[2001:db8::1]:4711", or "unix".
   bool is_local = false;  // By unix socket or from a loopback address.
+
+  // The certificates that the client presented, its own first, in DER. It has proven that it holds
+  // the key of the first; whom that names, and whether it may be believed, says
+  // ClientAuthorities::verify (client_certificates.h).
+  std::vector<std::string> certificates = {};
 };
 
 // One answer in the making. Exactly one of respond and begin is awaited, once. Every call fails
@@ -78,6 +84,10 @@ struct ListenAddress {
   Kind kind = Kind::http;
   std::string host_or_path;
   std::uint16_t port = 0;
+
+  // Another server may listen on the same address and port, and the kernel spreads the connections
+  // (SO_REUSEPORT), if that server allows it as well.
+  bool shares_port = false;
 };
 // invalid names what is wrong, as in "listen: \"ftp://x\": …".
 Result<ListenAddress> parse_listen_address(std::string_view text);
@@ -93,7 +103,8 @@ class HttpServer {
   // The port in use, where one was bound; 0 for a unix socket.
   virtual std::uint16_t port() const = 0;
 
-  // Serves new connections with another certificate; invalid leaves the old one in place.
+  // Serves new connections with another certificate and the same policy; invalid leaves the old one
+  // in place.
   virtual Result<> replace_certificate(ServerTls tls) = 0;
 };
 
@@ -104,6 +115,7 @@ class HttpServer {
 // of file descriptors) or are more than the limit; of clients and their requests it hears nothing.
 Result<std::unique_ptr<HttpServer>> listen(PosixWorld& world, ListenAddress address,
                                            std::optional<ServerTls> tls, HttpHandler& handler,
-                                           Logger& log, ServerLimits limits = {});
+                                           Logger& log, ServerLimits limits = {},
+                                           TlsPolicy policy = {});
 
 }  // namespace isthmus::net

@@ -363,5 +363,19 @@ TEST(listen_address, that_is_wrong_is_named) {
   EXPECT_THAT(refused("http://name:80"), HasSubstr("neither an IP address nor localhost"));
 }
 
+TEST(http_server, a_port_is_shared_by_those_who_all_allow_it) {
+  PosixWorld world;
+  TestHandler handler;
+  MemoryLogger log;
+  ListenAddress address = parse_listen_address("http://127.0.0.1:0").value();
+  address.shares_port = true;
+  const auto first = listen(world, address, std::nullopt, handler, log).value();
+  address.port = first->port();
+  EXPECT_TRUE(listen(world, address, std::nullopt, handler, log));
+
+  address.shares_port = false;
+  EXPECT_EQ(listen(world, address, std::nullopt, handler, log).outcome(), Outcome::conflict);
+}
+
 }  // namespace
 }  // namespace isthmus::net

@@ -140,6 +140,7 @@ Result<ListenSocket> bind(const ListenAddress& address) {
   // The mode a unix socket gets in the file system, without a moment in which it has another.
   if (is_unix) ::fchmod(socket.number_, 0600);
   if (!is_unix) set(socket.number_, SOL_SOCKET, SO_REUSEADDR);
+  if (!is_unix && address.shares_port) set(socket.number_, SOL_SOCKET, SO_REUSEPORT);
   if (::bind(socket.number_, where.get(), where.bytes) != 0) return fail_with_errno(name);
   if (is_unix) {
     struct stat status{};

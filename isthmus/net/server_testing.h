@@ -108,11 +108,11 @@ class TestHandler final : public HttpHandler {
 struct TestServer {
   explicit TestServer(PosixWorld& world, ServerLimits limits = {},
                       std::optional<ServerTls> tls = std::nullopt,
-                      const std::string& unix_path = "")
+                      const std::string& unix_path = "", TlsPolicy policy = {})
       : address(unix_path.empty() ? (tls ? "https://127.0.0.1:0" : "http://127.0.0.1:0")
                                   : "unix:" + unix_path),
         server(listen(world, parse_listen_address(address).value(), std::move(tls), handler, log,
-                      limits)
+                      limits, std::move(policy))
                    .value()) {}
 
   std::string url() const {

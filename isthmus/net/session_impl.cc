@@ -44,6 +44,7 @@ class Session {
     CO_TRY(co_await wait_until_stopping(host_, connection_));
     place_.heard();
     CO_TRY(co_await connection_.handshake());
+    peer_.certificates = connection_.peer_certificates();
     place_.heard();
     co_return Result<>{};
   }
@@ -139,7 +140,7 @@ class Session {
   SessionHost& host_;
   Crowd::Place& place_;
   Connection& connection_;
-  const Peer peer_;
+  Peer peer_;
   bool is_first_ = true;
   bool was_refused_ = false;
 };
