@@ -50,7 +50,11 @@ std::vector<Access::Holder> Access::holders_of(const Config& config) {
   }
   for (const OwnerConfig& owner : config.owners) {
     holders.push_back({Caller::Role::owner, owner.name, owner.token_file});
-    if (owner.pools) holders.back().pools = std::make_shared<const PoolNames>(*owner.pools);
+    Holder& holder = holders.back();
+    if (owner.pools) holder.pools = std::make_shared<const PoolNames>(*owner.pools);
+    if (owner.destinations) {
+      holder.destinations = std::make_shared<const std::vector<IpPrefix>>(*owner.destinations);
+    }
   }
   return holders;
 }
@@ -105,9 +109,10 @@ std::vector<Access::Holder> Access::next_holders(const Config& config, Mistakes&
     });
     is_new.push_back(known == holders_.end());
     if (known != holders_.end()) {
-      std::shared_ptr<const PoolNames> pools = std::move(holder.pools);
+      const Holder said = std::move(holder);
       holder = *known;
-      holder.pools = std::move(pools);
+      holder.pools = said.pools;
+      holder.destinations = said.destinations;
       continue;
     }
     Result<FileStamp> stamp = files_.stamp(holder.file);
@@ -155,6 +160,13 @@ void Access::replace(const Config& config) {
 std::shared_ptr<const PoolNames> Access::pools_of(std::string_view owner) const {
   for (const Holder& holder : holders_) {
     if (holder.role == Caller::Role::owner && holder.name == owner) return holder.pools;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const std::vector<IpPrefix>> Access::destinations_of(std::string_view owner) const {
+  for (const Holder& holder : holders_) {
+    if (holder.role == Caller::Role::owner && holder.name == owner) return holder.destinations;
   }
   return nullptr;
 }

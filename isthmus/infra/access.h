@@ -5,8 +5,8 @@
 // that cannot be used then leaves its last good tokens in place and is logged. Nor can one be used
 // with a token that somebody else has: whoever sent it could be either.
 //
-// Owners come, go and get other pools while the program runs: check() a new configuration, then
-// replace(). Whoever stays keeps the tokens that were good.
+// Owners come, go and get other pools and destinations while the program runs: check() a new
+// configuration, then replace(). Whoever stays keeps the tokens that were good.
 #pragma once
 
 #include <memory>
@@ -67,6 +67,10 @@ class Access {
   // for whom only an administrator writes. A later replace() leaves what was answered as it is.
   std::shared_ptr<const PoolNames> pools_of(std::string_view owner) const;
 
+  // What the owner may route; nullptr: nothing, as for an owner nobody has heard of. A later
+  // replace() leaves what was answered as it is.
+  std::shared_ptr<const std::vector<IpPrefix>> destinations_of(std::string_view owner) const;
+
   // The names of those whose file could not be used when it was last read.
   std::vector<std::string> in_trouble() const;
 
@@ -81,6 +85,7 @@ class Access {
     std::string name;
     std::string file;
     std::shared_ptr<const PoolNames> pools = {};
+    std::shared_ptr<const std::vector<IpPrefix>> destinations = {};
     std::vector<Secret> tokens = {};
     std::optional<std::vector<Secret>> fresh = {};  // Read from the file, and not yet taken over.
     std::optional<FileStamp> stamp = {};

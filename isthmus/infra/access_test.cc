@@ -208,5 +208,20 @@ TEST_F(access_test, owners_use_their_own_pools_or_all) {
   EXPECT_EQ(*before, (PoolNames{"public"}));
 }
 
+TEST_F(access_test, owners_route_what_they_are_given_or_nothing) {
+  const std::vector<IpPrefix> pods{parse_prefix("10.244.0.0/16").value()};
+  config.owners[0].destinations = pods;
+  Access access(files, log, config);
+  load(access);
+  std::shared_ptr<const std::vector<IpPrefix>> before = access.destinations_of("prod");
+  ASSERT_NE(before, nullptr);
+  EXPECT_EQ(access.destinations_of("test"), nullptr);
+  EXPECT_EQ(access.destinations_of("nobody"), nullptr);
+  config.owners[0].destinations.reset();
+  access.replace(config);
+  EXPECT_EQ(access.destinations_of("prod"), nullptr);
+  EXPECT_EQ(*before, pods);
+}
+
 }  // namespace
 }  // namespace isthmus::infra

@@ -31,6 +31,8 @@ std::vector<drivers::InterfaceAddress> networks_of(
   std::ranges::copy_if(all, std::back_inserter(networks), [](const drivers::InterfaceAddress& one) {
     return one.address.family == IpFamily::v4 || !is_link_local(one.address);
   });
+  // Whether a link is down decides not where an address belongs.
+  for (drivers::InterfaceAddress& one : networks) one.link_down = false;
   return networks;
 }
 
@@ -42,8 +44,7 @@ Result<AddressKeeper::Sight> AddressKeeper::look() {
   std::set<std::string> down;
   const std::vector<drivers::InterfaceAddress> others_before = std::exchange(others_, {});
   for (drivers::InterfaceAddress& one : present) {
-    const bool is_down = std::exchange(one.link_down, false);  // Decides nothing for others.
-    if (is_down && one.ours) down.insert(one.interface);
+    if (one.link_down && one.ours) down.insert(one.interface);
     if (!one.ours) {
       others_.push_back(std::move(one));
       continue;

@@ -19,7 +19,6 @@ using record_json::read_time;
 
 constexpr std::int64_t kPortMax = 65'535;
 constexpr std::int64_t kCountMax = 1'000'000;
-constexpr std::size_t kConditionsMax = 100;
 constexpr std::string_view kTcp = "TCP";
 constexpr std::string_view kHttp = "HTTP";
 
@@ -253,31 +252,6 @@ BalancerRecord read_balancer(JsonReader document) {
   return record;
 }
 
-json::object to_json(const api::Condition& condition) {
-  json::object document{{"status", api::to_string(condition.status)},
-                        {"lastTransition", exact(condition.last_transition)},
-                        {"observedGeneration", condition.observed_generation}};
-  if (!condition.type.empty()) document["type"] = condition.type;
-  if (!condition.reason.empty()) document["reason"] = condition.reason;
-  if (!condition.message.empty()) document["message"] = condition.message;
-  return document;
-}
-
-api::Condition read_condition(JsonReader document) {
-  api::Condition condition;
-  condition.type = read_text(document, "type");
-  condition.status = record_json::read_word(
-      document.required("status"), {api::ConditionStatus::unknown, api::ConditionStatus::is_true,
-                                    api::ConditionStatus::is_false});
-  condition.reason = read_text(document, "reason");
-  condition.message = read_text(document, "message");
-  document.required("lastTransition");
-  condition.last_transition = read_time(document, "lastTransition").value_or(WallTime{});
-  condition.observed_generation = read_count(document, "observedGeneration");
-  document.no_other_fields();
-  return condition;
-}
-
 std::uint32_t read_small_count(JsonReader& document, std::string_view key) {
   return static_cast<std::uint32_t>(document.required(key).integer(0, kCountMax));
 }
@@ -288,9 +262,7 @@ StatusRecord read_status(JsonReader document) {
   status.addresses = record_json::read_ips(document, "addresses", api::kBalancerAddressesMax);
   status.observed_generation = read_count(document, "observedGeneration");
   status.applied_generation = read_count(document, "appliedGeneration");
-  for (JsonReader& condition : document.required("conditions").elements(kConditionsMax)) {
-    status.conditions.push_back(read_condition(condition));
-  }
+  status.conditions = record_json::read_conditions(document);
   status.targets = read_small_count(document, "targets");
   status.targets_healthy = read_small_count(document, "targetsHealthy");
   status.targets_serving = read_small_count(document, "targetsServing");
@@ -312,14 +284,10 @@ std::string encode(const BalancerRecord& record) {
 
 std::string encode(const StatusRecord& record) {
   const api::LoadBalancerStatus& status = record.status;
-  json::array conditions;
-  for (const api::Condition& condition : status.conditions) {
-    conditions.push_back(to_json(condition));
-  }
   json::object document{{"addresses", record_json::to_json(status.addresses)},
                         {"observedGeneration", status.observed_generation},
                         {"appliedGeneration", status.applied_generation},
-                        {"conditions", std::move(conditions)},
+                        {"conditions", record_json::to_json(status.conditions)},
                         {"targets", status.targets},
                         {"targetsHealthy", status.targets_healthy},
                         {"targetsServing", status.targets_serving}};

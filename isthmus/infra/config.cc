@@ -85,21 +85,6 @@ void read_host(YamlReader& file, Config& config) {
   config.host = std::move(read);
 }
 
-// What nobody can be given: "this network", loopback, link-local, multicast and reserved addresses
-// of IPv4 (RFC 6890); of IPv6 what is unspecified, loopback, mapped or translated, link-local
-// and multicast.
-Result<> check_range(const IpPrefix& range) {
-  constexpr std::array<std::string_view, 7> kReserved = {
-      "0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3", "::/8", "fe80::/10", "ff00::/8"};
-  for (std::string_view text : kReserved) {
-    const IpPrefix reserved = TRY(parse_prefix(text));
-    if (!reserved.contains(range) && !range.contains(reserved)) continue;
-    return fail(Outcome::invalid, fmt::format("{} holds addresses of {}, which can be nobody's",
-                                              to_string(range), text));
-  }
-  return {};
-}
-
 // The fewest prefixes that are exactly the addresses from the one to the other.
 std::vector<IpPrefix> prefixes_between(IpAddress from, const IpAddress& to) {
   std::vector<IpPrefix> prefixes;
@@ -151,7 +136,7 @@ void read_ranges(YamlReader& pool, api::Pool& read, std::vector<RangeInFile>& ra
       continue;
     }
     for (const IpPrefix& range : *parsed) {
-      if (Result<> good = check_range(range); !good) element.refuse_plainly(good.error().message);
+      if (auto mistake = api::wrong_network(range)) element.refuse_plainly(*mistake);
       read.ranges.push_back(range);
       ranges.push_back({range, read.name, element});
     }
@@ -246,6 +231,29 @@ PoolNames read_pool_names(YamlReader& list, const Config& config) {
   return names;
 }
 
+std::vector<IpPrefix> read_destinations(YamlReader& routes) {
+  std::vector<IpPrefix> destinations;
+  YamlReader list = routes.required("destinations");
+  std::vector<YamlReader> elements = list.elements(kDestinationsMax);
+  if (elements.empty() && !list.missing()) list.refuse_plainly("expected at least one prefix");
+  for (YamlReader& element : elements) {
+    const std::string text = element.text();
+    if (text.empty()) continue;
+    Result<IpPrefix> prefix = parse_prefix(text);
+    if (!prefix) {
+      element.refuse_plainly(prefix.error().message);
+    } else if (auto mistake = api::wrong_network(*prefix)) {
+      element.refuse_plainly(*mistake);
+    } else if (std::ranges::find(destinations, *prefix) != destinations.end()) {
+      element.refuse("is given twice");
+    } else {
+      destinations.push_back(*prefix);
+    }
+  }
+  routes.no_other_keys();
+  return destinations;
+}
+
 void read_owners(YamlReader& file, Config& config) {
   std::optional<YamlReader> admin = file.optional("adminTokenFile");
   if (admin) config.admin_token_file = admin->text();
@@ -258,6 +266,9 @@ void read_owners(YamlReader& file, Config& config) {
       YamlReader token = element.required("tokenFile");
       OwnerConfig owner{name.text(), token.text()};
       if (auto pools = element.optional("pools")) owner.pools = read_pool_names(*pools, config);
+      if (auto routes = element.optional("routes")) {
+        owner.destinations = read_destinations(*routes);
+      }
       element.no_other_keys();
       if (owner.name.empty() || owner.token_file.empty()) continue;
       if (auto mistake = api::wrong_name(owner.name)) {
@@ -272,6 +283,9 @@ void read_owners(YamlReader& file, Config& config) {
       config.owners.push_back(std::move(owner));
     }
   }
+  const bool routes = std::ranges::any_of(
+      config.owners, [](const OwnerConfig& owner) { return owner.destinations.has_value(); });
+  if (routes && !config.host) file.required("host", "it is what packets are routed by");
   bool reachable = listens(config, Kind::http) || listens(config, Kind::https);
   if (reachable && config.owners.empty()) {
     file.required("owners", "without them the server is served on unix sockets only");

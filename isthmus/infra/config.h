@@ -5,7 +5,9 @@
 //   store: {sqlite: /var/lib/isthmus/infra.db}
 //   inventory: /etc/isthmus/inventory.yaml
 //   adminTokenFile: /etc/isthmus/admin.token
-//   owners: [{name: prod, tokenFile: /etc/isthmus/prod.token, pools: [public]}]
+//   owners:
+//   - {name: prod, tokenFile: /etc/isthmus/prod.token, pools: [public],
+//      routes: {destinations: [10.244.0.0/16, "fd00:10:244::/48"]}}
 //   host: {name: lb1, driver: nft, probe: 300ms}
 //   pools:
 //   - {name: public, ranges: [192.0.2.0/28, "2001:db8::/120"], interface: eth0, coolDown: 5m,
@@ -20,12 +22,13 @@
 // where the host is a Kubernetes node itself. Before a new address is bound, the link is asked for
 // `probe` whether somebody has it already (300ms where it is not said, and from 10ms to 10s).
 //
-// An owner without `pools` may use all of them. Of a pool, name and ranges are required; a range is
-// a prefix or, as in "192.0.2.40-192.0.2.50", the prefixes between two addresses, and no address is
-// in two of them. `interface` is for addresses that lie in no network the host is connected to. A
-// released address is nobody else's for `coolDown`, at most a day. Load balancers that name no pool
-// get addresses of pools with autoAssign, which is true where it is not said. sourceAddress is
-// masquerade or keep.
+// An owner without `pools` may use all of them. Its route tables may have cluster CIDRs that lie in
+// the destinations of its `routes`, and none without them. Of a pool, name and ranges are required;
+// a range is a prefix or, as in "192.0.2.40-192.0.2.50", the prefixes between two addresses, and no
+// address is in two of them. `interface` is for addresses that lie in no network the host is
+// connected to. A released address is nobody else's for `coolDown`, at most a day. Load balancers
+// that name no pool get addresses of pools with autoAssign, which is true where it is not said.
+// sourceAddress is masquerade or keep.
 //
 // owners, adminTokenFile and pools are read again while the program runs (config_file.h).
 #pragma once
@@ -38,6 +41,7 @@
 #include <vector>
 
 #include "isthmus/base/clock.h"
+#include "isthmus/base/ip.h"
 #include "isthmus/base/mistakes.h"
 #include "isthmus/infra/api/pool.h"
 #include "isthmus/net/http_server.h"
@@ -49,8 +53,9 @@ inline constexpr std::size_t kOwnersMax = 1000;
 // So that owner, name and generation of a load balancer fit into the note the kernel keeps of it.
 inline constexpr std::size_t kOwnerBytesMax = 63;
 inline constexpr std::size_t kListenMax = 16;
-inline constexpr std::size_t kPoolsMax = 100;   // Every allocation may look at all of them.
-inline constexpr std::size_t kRangesMax = 100;  // Of one pool, likewise.
+inline constexpr std::size_t kPoolsMax = 100;         // Every allocation may look at all of them.
+inline constexpr std::size_t kRangesMax = 100;        // Of one pool, likewise.
+inline constexpr std::size_t kDestinationsMax = 100;  // Of one owner, likewise by each table.
 inline constexpr Duration kCoolDownMax = std::chrono::hours(24);
 inline constexpr Duration kProbeMin = std::chrono::milliseconds(10);
 inline constexpr Duration kProbeMax = std::chrono::seconds(10);
@@ -61,6 +66,8 @@ struct OwnerConfig {
   std::string name;
   std::string token_file;
   std::optional<PoolNames> pools = std::nullopt;  // That it may use; nothing said: all.
+  // What it may route; nothing said: nothing. In no order that means anything.
+  std::optional<std::vector<IpPrefix>> destinations = std::nullopt;
 
   friend bool operator==(const OwnerConfig&, const OwnerConfig&) = default;
 };

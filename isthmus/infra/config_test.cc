@@ -223,6 +223,40 @@ TEST(config, pools_need_a_host_and_owners_need_pools_that_are_there) {
   EXPECT_EQ(mistakes_with("host: {name: lb1, driver: nft, probe: 1m}\n").size(), 1u);
 }
 
+TEST(config, an_owner_routes_what_is_said_and_nothing_else) {
+  Mistakes mistakes;
+  Config config = parse_config(std::string(kLeast) +
+                                   "host: {name: lb1, driver: nft}\n"
+                                   "owners:\n"
+                                   "- {name: a, tokenFile: /a, routes: {destinations: "
+                                   "[10.244.0.0/16, \"fd00::/48\"]}}\n"
+                                   "- {name: b, tokenFile: /b}\n",
+                               "infra.yaml", mistakes);
+  ASSERT_EQ(mistakes.list(), Lines{});
+  EXPECT_EQ(*config.owners[0].destinations, (std::vector{parse_prefix("10.244.0.0/16").value(),
+                                                         parse_prefix("fd00::/48").value()}));
+  EXPECT_EQ(config.owners[1].destinations, std::nullopt);
+}
+
+TEST(config, every_mistake_of_what_an_owner_routes_is_named_by_line) {
+  EXPECT_EQ(
+      mistakes_with("owners:\n"
+                    "- {name: a, tokenFile: /a, routes: {destinations: [10.244.0.1/16, "
+                    "0.0.0.0/0, 10.1.0.0/16, 10.1.0.0/16], more: 1}}\n"
+                    "- {name: b, tokenFile: /b, routes: {destinations: []}}\n"
+                    "- {name: c, tokenFile: /c, routes: {}}\n"),
+      (Lines{"infra.yaml: line 1: host is required: it is what packets are routed by",
+             "infra.yaml: line 4: owners[0].routes.destinations[0]: " +
+                 parse_prefix("10.244.0.1/16").error().message,
+             "infra.yaml: line 4: owners[0].routes.destinations[1]: 0.0.0.0/0 holds addresses "
+             "of 0.0.0.0/8, which can be nobody's",
+             "infra.yaml: line 4: owners[0].routes.destinations[3]: is given twice, found "
+             "\"10.1.0.0/16\"",
+             "infra.yaml: line 4: owners[0].routes: unknown key \"more\"",
+             "infra.yaml: line 5: owners[1].routes.destinations: expected at least one prefix",
+             "infra.yaml: line 6: owners[2].routes.destinations is required"}));
+}
+
 TEST(config, what_is_no_yaml_is_one_mistake) {
   EXPECT_EQ(mistakes_of("listen: [").size(), 1u);
   EXPECT_EQ(mistakes_of("just words").size(), 1u);

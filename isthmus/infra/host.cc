@@ -22,13 +22,14 @@ class KernelHost final : public Host {
   KernelHost(drivers::HostClaim claim, drivers::NetlinkSocket rules,
              drivers::NetlinkSocket addresses, drivers::NetlinkSocket flows,
              drivers::NetlinkSocket chains, drivers::LinkProbe probe,
-             drivers::LinkAnnouncer announcer, drivers::KernelEvents events, const Clock& clock,
-             Files& files)
+             drivers::LinkAnnouncer announcer, drivers::KernelRoutes routes,
+             drivers::KernelEvents events, const Clock& clock, Files& files)
       : claim_(std::move(claim)),
         balancers_(std::move(rules)),
         addresses_(std::move(addresses)),
         probe_(std::move(probe)),
         announcer_(std::move(announcer)),
+        routes_(std::move(routes)),
         events_(std::move(events)),
         flows_(std::move(flows), clock),
         chains_(std::move(chains)),
@@ -40,6 +41,7 @@ class KernelHost final : public Host {
   drivers::Announcer& announcer() override { return announcer_; }
   drivers::ChangeSource& changes() override { return events_; }
   drivers::FlowWatch& flows() override { return flows_; }
+  drivers::RouteBook& routes() override { return routes_; }
   Result<> forwards(IpFamily family) override {
     return check_forwarding(files_, std::span(&family, 1));
   }
@@ -53,6 +55,7 @@ class KernelHost final : public Host {
   drivers::InterfaceAddresses addresses_;
   drivers::LinkProbe probe_;
   drivers::LinkAnnouncer announcer_;
+  drivers::KernelRoutes routes_;
   drivers::KernelEvents events_;
   drivers::ReturnPaths flows_;
   drivers::NetlinkSocket chains_;
@@ -62,15 +65,16 @@ class KernelHost final : public Host {
 Result<std::unique_ptr<Host>> open_sockets(const Clock& clock, Files& files) {
   drivers::HostClaim claim = TRY(drivers::HostClaim::take());
   drivers::NetlinkSocket rules = TRY(drivers::NetlinkSocket::open(NETLINK_NETFILTER));
-  drivers::KernelEvents events = TRY(drivers::KernelEvents::open(rules.port()));
+  drivers::KernelRoutes routes = TRY(drivers::KernelRoutes::open());
+  drivers::KernelEvents events = TRY(drivers::KernelEvents::open(rules.port(), routes.port()));
   drivers::NetlinkSocket addresses = TRY(drivers::NetlinkSocket::open(NETLINK_ROUTE));
   drivers::NetlinkSocket flows = TRY(drivers::NetlinkSocket::open(NETLINK_NETFILTER));
   drivers::NetlinkSocket chains = TRY(drivers::NetlinkSocket::open(NETLINK_NETFILTER));
   drivers::LinkProbe probe = TRY(drivers::LinkProbe::open());
   drivers::LinkAnnouncer announcer = TRY(drivers::LinkAnnouncer::open());
-  return std::make_unique<KernelHost>(std::move(claim), std::move(rules), std::move(addresses),
-                                      std::move(flows), std::move(chains), std::move(probe),
-                                      std::move(announcer), std::move(events), clock, files);
+  return std::make_unique<KernelHost>(
+      std::move(claim), std::move(rules), std::move(addresses), std::move(flows), std::move(chains),
+      std::move(probe), std::move(announcer), std::move(routes), std::move(events), clock, files);
 }
 
 }  // namespace

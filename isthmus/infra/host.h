@@ -17,6 +17,7 @@
 #include "isthmus/infra/drivers/driver.h"
 #include "isthmus/infra/drivers/kernel_events.h"
 #include "isthmus/infra/drivers/return_path.h"
+#include "isthmus/infra/drivers/routes.h"
 
 namespace isthmus::infra {
 
@@ -30,6 +31,7 @@ class Host {
   virtual drivers::Announcer& announcer() = 0;
   virtual drivers::ChangeSource& changes() = 0;
   virtual drivers::FlowWatch& flows() = 0;
+  virtual drivers::RouteBook& routes() = 0;
 
   // As check_forwarding(), now: one small read.
   virtual Result<> forwards(IpFamily family) = 0;

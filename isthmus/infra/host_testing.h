@@ -12,6 +12,7 @@
 #include "isthmus/infra/drivers/plan.h"
 #include "isthmus/infra/host.h"
 #include "isthmus/infra/kernel_testing.h"
+#include "isthmus/infra/routes_testing.h"
 
 namespace isthmus::infra::testing {
 
@@ -25,7 +26,8 @@ class FakeHost final : public Host {
         link_(*this),
         announcer_(*this),
         source_(*this),
-        watch_(*this) {}
+        watch_(*this),
+        routes_(kernel, [this] { return step(); }) {}
 
   // The step after so many is never made, nor any later one.
   void die_after(std::size_t steps) { steps_left_ = steps; }
@@ -49,6 +51,7 @@ class FakeHost final : public Host {
   drivers::Announcer& announcer() override { return announcer_; }
   drivers::ChangeSource& changes() override { return source_; }
   drivers::FlowWatch& flows() override { return watch_; }
+  FakeRoutes& routes() override { return routes_; }
   Result<> forwards(IpFamily family) override {
     if (!kernel_.not_forwarded.contains(family)) return {};
     return fail(Outcome::invalid, "run as root: sysctl");
@@ -222,6 +225,7 @@ class FakeHost final : public Host {
   Announcer announcer_;
   Source source_;
   Watch watch_;
+  FakeRoutes routes_;
   std::optional<std::size_t> steps_left_;
   bool dead_ = false;
 };

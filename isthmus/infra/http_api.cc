@@ -216,6 +216,10 @@ net::Response HttpApi::server_info(const Caller& caller) const {
           api::capability::target_sets, api::capability::prefer_addresses}) {
       info.capabilities.emplace_back(offered);
     }
+    // Where this host leaves forwarding to others, none can be put.
+    if (parts_.driver != "announce") {
+      info.capabilities.emplace_back(api::capability::route_tables);
+    }
   }
   return json_response(200, encode(info));
 }

@@ -32,7 +32,11 @@ struct FakeKernel {
   drivers::KernelChanges changes;
   std::vector<drivers::FlowHealth> flows;
   std::set<IpAddress> cannot_unbind;
-  std::set<drivers::ListenerKey> cannot_hold;  // Too large for a transaction.
+  std::set<drivers::ListenerKey> cannot_hold;              // Too large for a transaction.
+  std::vector<drivers::HostRoute> routes;                  // Ours, in order.
+  std::map<IpPrefix, drivers::TakenRoute> foreign_routes;  // Before ours.
+  std::set<IpPrefix> cannot_route;
+  std::size_t route_writes = 0;
   std::size_t writes = 0;
   bool is_watched = true;  // False: nothing is noted, which takes time.
   std::vector<std::string> violations;

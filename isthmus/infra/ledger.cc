@@ -11,6 +11,7 @@
 #include "isthmus/base/text.h"
 #include "isthmus/infra/balancer_codec.h"
 #include "isthmus/infra/ledger_upkeep.h"
+#include "isthmus/infra/route_table_codec.h"
 
 namespace isthmus::infra {
 namespace {
@@ -27,6 +28,7 @@ constexpr std::size_t kLeavingBytes = 256;
 
 const api::Metadata& metadata_of(const BalancerPlan& plan) { return plan.record.metadata; }
 const api::Metadata& metadata_of(const TargetSetPlan& plan) { return plan.record.set.metadata; }
+const api::Metadata& metadata_of(const RouteTablePlan& plan) { return plan.record.metadata; }
 
 template <class Plan>
 ObjectName name_of(const Plan& plan) {
@@ -45,6 +47,10 @@ std::vector<Write> writes_of(const TargetSetPlan& plan) {
   return {{key_of(kTargetSetPrefix, name_of(plan)), encode(plan.record)}};
 }
 
+std::vector<Write> writes_of(const RouteTablePlan& plan) {
+  return {{key_of(kRouteTablePrefix, name_of(plan)), encode(plan.record)}};
+}
+
 void set_revision(BalancerPlan& plan, Revision revision) {
   plan.record.metadata.revision = revision;
   for (AddressRecord& record : plan.addresses) record.revision = revision;
@@ -52,6 +58,10 @@ void set_revision(BalancerPlan& plan, Revision revision) {
 
 void set_revision(TargetSetPlan& plan, Revision revision) {
   plan.record.set.metadata.revision = revision;
+}
+
+void set_revision(RouteTablePlan& plan, Revision revision) {
+  plan.record.metadata.revision = revision;
 }
 
 const BalancerRecord* standing(const LedgerSnapshot& snapshot, const BalancerPlan& plan) {
@@ -62,13 +72,17 @@ const TargetSetRecord* standing(const LedgerSnapshot& snapshot, const TargetSetP
   return snapshot.target_set(name_of(plan));
 }
 
+const RouteTableRecord* standing(const LedgerSnapshot& snapshot, const RouteTablePlan& plan) {
+  return snapshot.route_table(name_of(plan));
+}
+
 std::optional<api::Problem> size_failure(const std::vector<Write>& writes, std::size_t bytes_max) {
   for (const Write& write : writes) {
     if (!write.value || write.value->size() <= bytes_max) continue;
     api::Problem problem = api::make_problem(api::problem::invalid_spec,
                                              "all of it together is more than can be kept");
     problem.errors = {{"/spec", fmt::format("it takes {} KiB in the store, and {} KiB is the most; "
-                                            "say fewer targets",
+                                            "say fewer targets or routes",
                                             write.value->size() / 1024, bytes_max / 1024)}};
     return problem;
   }
@@ -92,6 +106,15 @@ api::LoadBalancerStatus kept(api::LoadBalancerStatus status) {
     condition.message = presentable(condition.message);
   }
   status.last_repair_reason = presentable(status.last_repair_reason);
+  return status;
+}
+
+api::RouteTableStatus kept(api::RouteTableStatus status) {
+  status = without_applied(std::move(status));
+  for (api::Condition& condition : status.conditions) {
+    condition.message = presentable(condition.message);
+  }
+  for (api::RouteStatus& route : status.routes) route.message = presentable(route.message);
   return status;
 }
 
@@ -219,6 +242,30 @@ Task<Result<TargetSetPlan>> Ledger::remove_target_set(ObjectName name, Precondit
   co_return plan;
 }
 
+Task<Result<RouteTablePlan>> Ledger::put(api::RouteTable said, Preconditions preconditions,
+                                         const std::vector<IpPrefix>* destinations, bool dry_run) {
+  CO_TRY(check_kernel_was_seen());
+  std::function<RouteTablePlan(const LedgerSnapshot&)> planner =
+      [this, said = std::move(said), preconditions, destinations,
+       uid = random_.uuid()](const LedgerSnapshot& snapshot) {
+        const RouteCircumstances now{clock_.wall_now(), destinations, orphan_routes_, forwards_};
+        return plan_put(snapshot, said, preconditions, now, uid);
+      };
+  Result<RouteTablePlan> plan = co_await decide(std::move(planner), dry_run);
+  co_return plan;
+}
+
+Task<Result<RouteTablePlan>> Ledger::remove_route_table(ObjectName name,
+                                                        Preconditions preconditions, bool dry_run) {
+  CO_TRY(check_kernel_was_seen());
+  std::function<RouteTablePlan(const LedgerSnapshot&)> planner =
+      [this, name = std::move(name), preconditions](const LedgerSnapshot& snapshot) {
+        return plan_delete_route_table(snapshot, name, preconditions, clock_.wall_now());
+      };
+  Result<RouteTablePlan> plan = co_await decide(std::move(planner), dry_run);
+  co_return plan;
+}
+
 Task<Result<std::vector<std::string>>> Ledger::load_pools(std::vector<api::Pool> pools) {
   Mistakes mistakes;
   std::vector<std::string> names;
@@ -266,6 +313,15 @@ Task<Result<>> Ledger::finalize(std::vector<ObjectName> names) {
   co_return Result<>{};
 }
 
+Task<Result<>> Ledger::finalize_route_tables(std::vector<ObjectName> names) {
+  std::function<std::vector<Write>(const LedgerSnapshot&)> planner =
+      [this, names = std::move(names)](const LedgerSnapshot& snapshot) {
+        return plan_finalize_route_tables(snapshot, names, clock_.wall_now());
+      };
+  Result<> finalized = co_await change(std::move(planner));
+  co_return finalized;
+}
+
 Task<Result<>> Ledger::forget() {
   bool more = true;
   while (more) {
@@ -305,6 +361,24 @@ Task<Result<>> Ledger::report_some(std::vector<FoundStatus> statuses) {
       conditions.push_back({key_of(kBalancerPrefix, found.name), record->metadata.revision});
     }
     if (writes.empty()) co_return Result<>{};
+    Result<Revision> written = co_await writer_.commit(std::move(conditions), std::move(writes));
+    if (written) co_return Result<>{};
+    if (written.outcome() != Outcome::conflict) co_return std::unexpected(written.error());
+  }
+  co_return too_busy();
+}
+
+Task<Result<>> Ledger::report(ObjectName name, api::RouteTableStatus status) {
+  status = kept(std::move(status));
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    Snapshot snapshot = CO_TRY(co_await latest());
+    const RouteTableRecord* record = snapshot->route_table(name);
+    const RouteStatusRecord* stands = snapshot->route_status(name);
+    if (record == nullptr || (stands != nullptr && stands->status == status)) co_return Result<>{};
+    // So that the status of one that is deleted meanwhile is not written after it went.
+    std::vector<Condition> conditions{{key_of(kRouteTablePrefix, name), record->metadata.revision}};
+    std::vector<Write> writes{
+        {key_of(kRouteStatusPrefix, name), encode(RouteStatusRecord{status})}};
     Result<Revision> written = co_await writer_.commit(std::move(conditions), std::move(writes));
     if (written) co_return Result<>{};
     if (written.outcome() != Outcome::conflict) co_return std::unexpected(written.error());

@@ -1,5 +1,5 @@
-// What should be: load balancers, target sets, pools and addresses, in the store, read through a
-// memory of it and changed by plans.
+// What should be: load balancers, target sets, pools, addresses and route tables, in the store,
+// read through a memory of it and changed by plans.
 //
 // As with the machines (instances.h), a change is planned from a snapshot and committed on the
 // condition that nothing has changed since; where something has, it is planned again. A change of a
@@ -26,6 +26,7 @@
 #include "isthmus/infra/guarded_writer.h"
 #include "isthmus/infra/ledger_memory.h"
 #include "isthmus/infra/ledger_records.h"
+#include "isthmus/infra/route_table_plan.h"
 #include "isthmus/infra/store/store.h"
 #include "isthmus/infra/target_set_plan.h"
 
@@ -61,8 +62,11 @@ class Ledger {
   // `pools_allowed` are those of the owner, nullptr for all, and outlive the call; `preferred` is a
   // hint (allocator.h).
   //
-  // Beyond the problems of the plans (balancer_plan.h, target_set_plan.h): invalid-spec for what is
-  // too large for the store. Of load balancers also busy, until found_in_kernel() was called.
+  // `destinations` are what the owner may route, nullptr for nothing, and outlive the call.
+  //
+  // Beyond the problems of the plans (balancer_plan.h, target_set_plan.h, route_table_plan.h):
+  // invalid-spec for what is too large for the store. Of load balancers and route tables also busy,
+  // until found_in_kernel() was called.
   Task<Result<BalancerPlan>> put(api::LoadBalancer said, Preconditions preconditions,
                                  const Pools* pools_allowed, bool dry_run,
                                  Preferred preferred = {});
@@ -70,6 +74,10 @@ class Ledger {
   Task<Result<TargetSetPlan>> put(api::TargetSet said, Preconditions preconditions, bool dry_run);
   Task<Result<TargetSetPlan>> remove_target_set(ObjectName name, Preconditions preconditions,
                                                 bool dry_run);
+  Task<Result<RouteTablePlan>> put(api::RouteTable said, Preconditions preconditions,
+                                   const std::vector<IpPrefix>* destinations, bool dry_run);
+  Task<Result<RouteTablePlan>> remove_route_table(ObjectName name, Preconditions preconditions,
+                                                  bool dry_run);
 
   // Makes the pools as the configuration says, in one commit, and answers the names of those that
   // changed. invalid, with every reason: overlaps, and a range that still holds addresses would go.
@@ -79,6 +87,9 @@ class Ledger {
   // and their addresses cool down. One that was put again meanwhile stays.
   Task<Result<>> finalize(std::vector<ObjectName> names);
 
+  // Likewise of route tables.
+  Task<Result<>> finalize_route_tables(std::vector<ObjectName> names);
+
   // What the reconciler found; statuses that stand already, and of load balancers that do not
   // stand, are not written.
   struct FoundStatus {
@@ -86,6 +97,9 @@ class Ledger {
     api::LoadBalancerStatus status;
   };
   Task<Result<>> report(std::vector<FoundStatus> statuses);
+
+  // Likewise of a route table.
+  Task<Result<>> report(ObjectName name, api::RouteTableStatus status);
 
   // Forgets what has lost its meaning: addresses that have cooled down, old tombstones, statuses of
   // tombstones (ledger_upkeep.h).
@@ -101,6 +115,10 @@ class Ledger {
   // An administrator gives up an orphan; the reconciler removes it. absent: there is none.
   Result<> abandon(const ObjectName& name);
   const std::set<ObjectName>& abandoned() const { return abandoned_; }
+
+  // Routes of ours in the kernel that no table knows; replaces what was said before.
+  void set_orphan_routes(OrphanRoutes orphans) { orphan_routes_ = std::move(orphans); }
+  const OrphanRoutes& orphan_routes() const { return orphan_routes_; }
 
   // Addresses that nobody can have on this host; replaces what was said before.
   void set_unusable(UnusableAddresses unusable) { unusable_ = std::move(unusable); }
@@ -141,6 +159,7 @@ class Ledger {
   Orphans orphans_;
   std::set<ObjectName> abandoned_;
   std::map<ObjectName, std::uint64_t> kernel_generations_;
+  OrphanRoutes orphan_routes_;
   UnusableAddresses unusable_;
   bool forwards_ = true;
   std::function<const InstanceSnapshot*()> machines_;

@@ -10,6 +10,7 @@
 
 #include "isthmus/infra/balancer_codec.h"
 #include "isthmus/infra/guarded_writer.h"
+#include "isthmus/infra/route_table_codec.h"
 
 namespace isthmus::infra {
 namespace {
@@ -20,8 +21,9 @@ constexpr std::size_t kChangesMax = 10'000;
 // Read at once: 256 records of 4 KB are 1 MB that lies here twice for a moment.
 constexpr std::size_t kPageMax = 256;
 
-constexpr std::array kPrefixes = {kBalancerPrefix, kStatusPrefix, kTargetSetPrefix, kPoolPrefix,
-                                  kAddressPrefix};
+constexpr std::array kPrefixes = {kBalancerPrefix,   kStatusPrefix,  kTargetSetPrefix,
+                                  kPoolPrefix,       kAddressPrefix, kRouteTablePrefix,
+                                  kRouteStatusPrefix};
 
 // What a change makes of a snapshot. Reading it can fail, doing it cannot, so that of a commit all
 // or nothing is taken in.
@@ -59,6 +61,10 @@ std::string key_in(const BalancerRecord& record) {
 
 std::string key_in(const TargetSetRecord& record) {
   return key_of(kTargetSetPrefix, {record.set.metadata.owner, record.set.metadata.name});
+}
+
+std::string key_in(const RouteTableRecord& record) {
+  return key_of(kRouteTablePrefix, {record.metadata.owner, record.metadata.name});
 }
 
 std::string key_in(const PoolRecord& record) { return pool_key(record.pool.name); }
@@ -101,6 +107,15 @@ Result<std::optional<Step>> step_of(const Change& change) {
   if (auto name = behind(kTargetSetPrefix, key)) {
     return TRY(step_of<ObjectName, TargetSetRecord>(
         &LedgerSnapshot::target_sets, change, name_of(*name), decode_target_set_record, key_in));
+  }
+  if (auto name = behind(kRouteTablePrefix, key)) {
+    return TRY(step_of<ObjectName, RouteTableRecord>(
+        &LedgerSnapshot::route_tables, change, name_of(*name), decode_route_table_record, key_in));
+  }
+  if (auto name = behind(kRouteStatusPrefix, key)) {
+    return TRY(step_of<ObjectName, RouteStatusRecord>(&LedgerSnapshot::route_statuses, change,
+                                                      name_of(*name), decode_route_status_record,
+                                                      nullptr));
   }
   if (auto name = behind(kPoolPrefix, key)) {
     return TRY(step_of<std::string, PoolRecord>(&LedgerSnapshot::pools, change, std::string(*name),

@@ -6,6 +6,7 @@
 #include "isthmus/infra/balancer_codec.h"
 #include "isthmus/infra/faulty_store_testing.h"
 #include "isthmus/infra/ledger_testing.h"
+#include "isthmus/infra/route_table_codec.h"
 #include "isthmus/infra/store/sqlite_store.h"
 
 namespace isthmus::infra {
@@ -51,12 +52,16 @@ TEST_F(ledger_memory, every_kind_is_read_at_the_revision_it_was_written) {
   AddressRecord address;
   address.address = ip("192.0.2.1");
   address.owner = "prod";
+  RouteTableRecord table;
+  table.metadata = {.owner = "prod", .name = "pods", .uid = "7c9f"};
   write({{"instances/a", "not ours"}});
   write({balancer(kWeb),
          status(kWeb, 3),
          {pool_key("public"), encode(pool)},
          {key_of(kTargetSetPrefix, {"prod", "nodes"}), encode(set)},
          {address_key(address.address), encode(address)},
+         {key_of(kRouteTablePrefix, {"prod", "pods"}), encode(table)},
+         {key_of(kRouteStatusPrefix, {"prod", "pods"}), encode(RouteStatusRecord{})},
          {std::string(kLedgerLock), ""}});
   for (bool again : {false, true}) {
     LedgerMemory::Snapshot snapshot = latest();
@@ -68,6 +73,8 @@ TEST_F(ledger_memory, every_kind_is_read_at_the_revision_it_was_written) {
     EXPECT_EQ(snapshot->pool("public")->pool.revision, 2u);
     EXPECT_EQ(snapshot->target_set({"prod", "nodes"})->set.metadata.revision, 2u);
     EXPECT_EQ(snapshot->address(ip("192.0.2.1"))->revision, 2u);
+    EXPECT_EQ(snapshot->route_table({"prod", "pods"})->metadata.revision, 2u);
+    EXPECT_EQ(snapshot->route_status({"prod", "pods"})->revision, 2u);
     write({{"instances/a", "still not ours"}});
   }
 }

@@ -183,6 +183,15 @@ const StatusRecord* LedgerSnapshot::status(const ObjectName& name) const {
   return statuses.look_up(name);
 }
 
+const RouteTableRecord* LedgerSnapshot::route_table(const ObjectName& name) const {
+  const RouteTableRecord* record = route_tables.look_up(name);
+  return record == nullptr || record->is_tombstone() ? nullptr : record;
+}
+
+const RouteStatusRecord* LedgerSnapshot::route_status(const ObjectName& name) const {
+  return route_statuses.look_up(name);
+}
+
 Duration LedgerSnapshot::cool_down(std::string_view name) const {
   const PoolRecord* record = pool(name);
   return record == nullptr ? api::Pool{}.cool_down : record->pool.cool_down;

@@ -1,5 +1,5 @@
-// What lies in the store for load balancers, target sets, pools and addresses, and under which
-// keys; and all of it together as one snapshot.
+// What lies in the store for load balancers, target sets, pools, addresses and route tables, and
+// under which keys; and all of it together as one snapshot.
 #pragma once
 
 #include <compare>
@@ -15,17 +15,20 @@
 #include "isthmus/base/result.h"
 #include "isthmus/infra/api/load_balancer.h"
 #include "isthmus/infra/api/pool.h"
+#include "isthmus/infra/api/route_table.h"
 #include "isthmus/infra/api/target_set.h"
 #include "isthmus/infra/record_map.h"
 #include "isthmus/infra/store/store.h"
 
 namespace isthmus::infra {
 
-inline constexpr std::string_view kBalancerPrefix = "loadbalancers/";      // OWNER/NAME
-inline constexpr std::string_view kStatusPrefix = "loadbalancer-status/";  // OWNER/NAME
-inline constexpr std::string_view kTargetSetPrefix = "targetsets/";        // OWNER/NAME
-inline constexpr std::string_view kPoolPrefix = "pools/";                  // NAME
-inline constexpr std::string_view kAddressPrefix = "addresses/";           // ADDRESS
+inline constexpr std::string_view kBalancerPrefix = "loadbalancers/";         // OWNER/NAME
+inline constexpr std::string_view kStatusPrefix = "loadbalancer-status/";     // OWNER/NAME
+inline constexpr std::string_view kTargetSetPrefix = "targetsets/";           // OWNER/NAME
+inline constexpr std::string_view kPoolPrefix = "pools/";                     // NAME
+inline constexpr std::string_view kAddressPrefix = "addresses/";              // ADDRESS
+inline constexpr std::string_view kRouteTablePrefix = "routetables/";         // OWNER/NAME
+inline constexpr std::string_view kRouteStatusPrefix = "routetable-status/";  // OWNER/NAME
 
 // Rewritten by every change of what should be (everything above but statuses), which is conditional
 // on it: what one change was planned from is what stands when it is made.
@@ -104,12 +107,34 @@ struct StatusRecord {
   friend bool operator==(const StatusRecord&, const StatusRecord&) = default;
 };
 
+// Lives as a BalancerRecord does: until the kernel has no route of it left, a table whose deletion
+// is requested stands.
+struct RouteTableRecord {
+  api::Metadata metadata;  // Its revision is that of this record.
+  api::RouteTableSpec spec;
+  // Cluster CIDRs of earlier generations, in which routes may be left until this one is applied.
+  std::vector<IpPrefix> former_cidrs;
+  std::optional<WallTime> deleted_at;
+
+  bool is_leaving() const { return metadata.deletion_requested_at && !deleted_at; }
+  bool is_tombstone() const { return deleted_at.has_value(); }
+
+  friend bool operator==(const RouteTableRecord&, const RouteTableRecord&) = default;
+};
+
+struct RouteStatusRecord {
+  api::RouteTableStatus status;  // Of its routes only those that are not applied.
+  Revision revision = 0;
+
+  friend bool operator==(const RouteStatusRecord&, const RouteStatusRecord&) = default;
+};
+
 std::string key_of(std::string_view prefix, const ObjectName& name);
 std::string pool_key(std::string_view name);
 std::string address_key(const IpAddress& address);
 
-// The values under the keys; the revision is the store's to say. Those of load balancers and their
-// statuses are in balancer_codec.h.
+// The values under the keys; the revision is the store's to say. Those of load balancers and route
+// tables and their statuses are in balancer_codec.h and route_table_codec.h.
 std::string encode(const TargetSetRecord& record);
 std::string encode(const PoolRecord& record);
 std::string encode(const AddressRecord& record);
@@ -129,6 +154,8 @@ struct LedgerSnapshot {
   RecordMap<std::string, PoolRecord> pools;
   RecordMap<IpAddress, AddressRecord> addresses;
   RecordMap<ObjectName, StatusRecord> statuses;
+  RecordMap<ObjectName, RouteTableRecord> route_tables;
+  RecordMap<ObjectName, RouteStatusRecord> route_statuses;
 
   // nullptr where there is none, or only a tombstone. An address may be one that cools down.
   const BalancerRecord* balancer(const ObjectName& name) const;
@@ -136,6 +163,8 @@ struct LedgerSnapshot {
   const PoolRecord* pool(std::string_view name) const;
   const AddressRecord* address(const IpAddress& address) const;
   const StatusRecord* status(const ObjectName& name) const;
+  const RouteTableRecord* route_table(const ObjectName& name) const;
+  const RouteStatusRecord* route_status(const ObjectName& name) const;
 
   // How long an address of the pool cools down, also where the pool is gone.
   Duration cool_down(std::string_view pool) const;

@@ -32,6 +32,10 @@ std::vector<Tombstone> tombstones_of(const LedgerSnapshot& snapshot) {
     if (!record->deleted_at) continue;
     tombstones.push_back({*record->deleted_at, key_of(kTargetSetPrefix, name)});
   }
+  for (const auto& [name, record] : snapshot.route_tables) {
+    if (!record->deleted_at) continue;
+    tombstones.push_back({*record->deleted_at, key_of(kRouteTablePrefix, name)});
+  }
   std::ranges::sort(tombstones);
   return tombstones;
 }
@@ -158,6 +162,11 @@ std::vector<Write> plan_forget(const LedgerSnapshot& snapshot, WallTime now) {
   for (const auto& [name, status] : snapshot.statuses) {
     if (snapshot.balancer(name) == nullptr) {
       writes.push_back({key_of(kStatusPrefix, name), std::nullopt});
+    }
+  }
+  for (const auto& [name, status] : snapshot.route_statuses) {
+    if (snapshot.route_table(name) == nullptr) {
+      writes.push_back({key_of(kRouteStatusPrefix, name), std::nullopt});
     }
   }
   return writes;

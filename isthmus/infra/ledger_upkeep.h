@@ -34,9 +34,9 @@ std::vector<Write> plan_finalize(const LedgerSnapshot& snapshot, std::span<const
                                  const Circumstances& circumstances);
 
 // What has lost its meaning. Deleted are tombstones that are too old or too many, statuses without
-// a load balancer, and addresses that have cooled down; these have nobody who may have them back
-// for a while before. An address that would cool down for longer than its pool says, because the
-// clock went back or the pool was changed, cools down for so long from now on.
+// a load balancer or route table, and addresses that have cooled down; these have nobody who may
+// have them back for a while before. An address that would cool down for longer than its pool says,
+// because the clock went back or the pool was changed, cools down for so long from now on.
 std::vector<Write> plan_forget(const LedgerSnapshot& snapshot, WallTime now);
 
 // How long nothing more loses its meaning that somebody who watches waits for: until the next

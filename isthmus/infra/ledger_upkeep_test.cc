@@ -155,16 +155,21 @@ TEST_F(ledger_upkeep, tombstones_and_lost_statuses_are_forgotten) {
   ledger.forget();
   TargetSetRecord set{.set = a_set({"prod", "nodes"}), .deleted_at = ledger.now};
   ledger.snapshot.target_sets[{"prod", "nodes"}] = std::make_shared<const TargetSetRecord>(set);
+  RouteTableRecord table{.deleted_at = ledger.now};
+  ledger.snapshot.route_tables[{"prod", "pods"}] = std::make_shared<const RouteTableRecord>(table);
+  ledger.snapshot.route_statuses[{"prod", "pods"}] = std::make_shared<const RouteStatusRecord>();
   put({"prod", "stays"});
   add_status(kWeb);
   add_status({"prod", "stays"});
   ledger.now += kTombstoneAge - 1s;
   ledger.forget();
-  EXPECT_EQ(forgotten(), std::vector<std::string>{"loadbalancer-status/prod/web"});
+  EXPECT_EQ(forgotten(), (std::vector<std::string>{"loadbalancer-status/prod/web",
+                                                   "routetable-status/prod/pods"}));
   ledger.now += 1s;
   EXPECT_EQ(forgotten(),
-            (std::vector<std::string>{"loadbalancers/prod/web", "targetsets/prod/nodes",
-                                      "loadbalancer-status/prod/web"}));
+            (std::vector<std::string>{"loadbalancers/prod/web", "routetables/prod/pods",
+                                      "targetsets/prod/nodes", "loadbalancer-status/prod/web",
+                                      "routetable-status/prod/pods"}));
 }
 
 TEST_F(ledger_upkeep, too_many_tombstones_go_before_their_time_the_oldest_first) {

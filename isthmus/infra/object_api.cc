@@ -5,7 +5,7 @@ namespace isthmus::infra {
 using Operation = Route::Operation;
 
 ObjectApi::ObjectApi(const ObjectParts& parts)
-    : parts_(parts), balancers_(parts), target_sets_(parts), pools_(parts) {}
+    : parts_(parts), balancers_(parts), target_sets_(parts), route_tables_(parts), pools_(parts) {}
 
 OwnerEvents ObjectApi::events(const Exchange& exchange) {
   return OwnerEvents(parts_.ledger, parts_.access, parts_.clock, exchange.route.owner,
@@ -30,6 +30,14 @@ Task<net::Response> ObjectApi::answer(const Exchange& exchange, net::ResponseWri
       return target_sets_.put(exchange);
     case Operation::delete_target_set:
       return target_sets_.remove(exchange);
+    case Operation::list_route_tables:
+      return route_tables_.list(exchange);
+    case Operation::get_route_table:
+      return route_tables_.get(exchange);
+    case Operation::put_route_table:
+      return route_tables_.put(exchange);
+    case Operation::delete_route_table:
+      return route_tables_.remove(exchange);
     case Operation::list_addresses:
       return pools_.list_addresses(exchange);
     case Operation::list_pools:

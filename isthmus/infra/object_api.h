@@ -10,6 +10,7 @@
 #include "isthmus/infra/object_parts.h"
 #include "isthmus/infra/owner_events.h"
 #include "isthmus/infra/pool_api.h"
+#include "isthmus/infra/route_table_api.h"
 #include "isthmus/infra/target_set_api.h"
 #include "isthmus/net/http.h"
 #include "isthmus/net/http_server.h"
@@ -20,9 +21,9 @@ class ObjectApi {
  public:
   explicit ObjectApi(const ObjectParts& parts);
 
-  // The operations about load balancers, target sets, pools, addresses, owners and orphans, but
-  // not the watch. The exchange and the writer, which is only asked whether its client is still
-  // there, outlive the answer.
+  // The operations about load balancers, target sets, route tables, pools, addresses, owners and
+  // orphans, but not the watch. The exchange and the writer, which is only asked whether its client
+  // is still there, outlive the answer.
   Task<net::Response> answer(const Exchange& exchange, net::ResponseWriter& writer);
 
   // What the watch of the exchange's owner tells.
@@ -32,6 +33,7 @@ class ObjectApi {
   ObjectParts parts_;
   BalancerApi balancers_;
   TargetSetApi target_sets_;
+  RouteTableApi route_tables_;
   PoolApi pools_;
 };
 

@@ -1,4 +1,4 @@
-// What the handlers of load balancers, target sets, pools and addresses work with.
+// What the handlers of load balancers, target sets, route tables, pools and addresses work with.
 #pragma once
 
 #include <string>

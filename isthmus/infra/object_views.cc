@@ -8,23 +8,30 @@
 namespace isthmus::infra {
 using api::ConditionStatus;
 
+namespace {
+
+constexpr std::string_view kNotTakenUp = "the host has not taken it up yet";
+
+api::Condition condition_at_first(const api::Metadata& metadata, std::string_view type,
+                                  ConditionStatus truth, std::string_view reason, WallTime now) {
+  return {.type = std::string(type),
+          .status = truth,
+          .reason = std::string(reason),
+          .message = truth == ConditionStatus::unknown ? std::string(kNotTakenUp) : "",
+          .last_transition = now,
+          .observed_generation = metadata.generation};
+}
+
+}  // namespace
+
 std::vector<api::Condition> conditions_at_first(const BalancerRecord& record, WallTime now) {
-  std::vector<api::Condition> conditions;
-  auto say = [&](std::string_view type, ConditionStatus truth, std::string_view reason,
-                 std::string_view message) {
-    conditions.push_back({.type = std::string(type),
-                          .status = truth,
-                          .reason = std::string(reason),
-                          .message = std::string(message),
-                          .last_transition = now,
-                          .observed_generation = record.metadata.generation});
+  auto first = [&](std::string_view type, ConditionStatus truth, std::string_view reason) {
+    return condition_at_first(record.metadata, type, truth, reason, now);
   };
-  constexpr std::string_view kPending = "the host has not taken it up yet";
-  say(api::condition::accepted, ConditionStatus::is_true, "Accepted", "");
-  say(api::condition::address_allocated, ConditionStatus::is_true, "Allocated", "");
-  say(api::condition::programmed, ConditionStatus::unknown, "Pending", kPending);
-  say(api::condition::ready, ConditionStatus::unknown, "Pending", kPending);
-  return conditions;
+  return {first(api::condition::accepted, ConditionStatus::is_true, "Accepted"),
+          first(api::condition::address_allocated, ConditionStatus::is_true, "Allocated"),
+          first(api::condition::programmed, ConditionStatus::unknown, "Pending"),
+          first(api::condition::ready, ConditionStatus::unknown, "Pending")};
 }
 
 api::LoadBalancer shown(const LedgerSnapshot& snapshot, const BalancerRecord& record,
@@ -62,6 +69,59 @@ std::map<std::string, std::uint64_t> users_by_set(const LedgerSnapshot& snapshot
     for (std::string_view set : sets) ++users[std::string(set)];
   }
   return users;
+}
+
+namespace {
+
+// `found` says which are not applied; nullptr where nobody has looked yet.
+std::vector<api::RouteStatus> route_states(const RouteTableRecord& record,
+                                           const RouteStatusRecord* found) {
+  std::map<IpPrefix, const api::RouteStatus*> not_applied;
+  if (found != nullptr) {
+    for (const api::RouteStatus& route : found->status.routes) {
+      not_applied.emplace(route.destination, &route);
+    }
+  }
+  std::vector<api::RouteStatus> states;
+  states.reserve(record.spec.routes.size());
+  for (const api::RouteEntry& route : record.spec.routes) {
+    auto known = not_applied.find(route.destination);
+    if (found == nullptr) {
+      states.push_back({route.destination, api::RouteState::pending, "Pending", ""});
+    } else if (known != not_applied.end()) {
+      states.push_back(*known->second);
+    } else {
+      states.push_back({route.destination, api::RouteState::applied, "", ""});
+    }
+  }
+  return states;
+}
+
+}  // namespace
+
+api::RouteTable shown(const LedgerSnapshot& snapshot, const RouteTableRecord& record,
+                      WallTime now) {
+  api::RouteTable table{record.metadata, record.spec, {}};
+  if (record.is_tombstone()) return table;
+  const RouteStatusRecord* found =
+      snapshot.route_status(ObjectName{record.metadata.owner, record.metadata.name});
+  if (found != nullptr) {
+    table.status.observed_generation = found->status.observed_generation;
+    table.status.applied_generation = found->status.applied_generation;
+    table.status.conditions = found->status.conditions;
+    table.metadata.revision = std::max(table.metadata.revision, found->revision);
+  } else {
+    table.status.conditions = {condition_at_first(record.metadata, api::condition::accepted,
+                                                  ConditionStatus::is_true, "Accepted", now),
+                               condition_at_first(record.metadata, api::condition::programmed,
+                                                  ConditionStatus::unknown, "Pending", now),
+                               condition_at_first(record.metadata, api::condition::ready,
+                                                  ConditionStatus::unknown, "Pending", now)};
+  }
+  const bool is_seen =
+      found != nullptr && found->status.observed_generation == record.metadata.generation;
+  table.status.routes = route_states(record, is_seen ? found : nullptr);
+  return table;
 }
 
 }  // namespace isthmus::infra

@@ -10,6 +10,7 @@
 #include "isthmus/base/clock.h"
 #include "isthmus/infra/api/dry_run.h"
 #include "isthmus/infra/api/load_balancer.h"
+#include "isthmus/infra/api/route_table.h"
 #include "isthmus/infra/api/target_set.h"
 #include "isthmus/infra/ledger_records.h"
 
@@ -36,7 +37,7 @@ api::DryRun dry_run_of(const Plan& plan, bool removal, std::string object) {
   return dry;
 }
 
-// Those conditions.
+// Those conditions, of a load balancer.
 std::vector<api::Condition> conditions_at_first(const BalancerRecord& record, WallTime now);
 
 // The target set with the number of load balancers that refer to it.
@@ -45,5 +46,9 @@ api::TargetSet shown(const LedgerSnapshot& snapshot, const TargetSetRecord& reco
 // The same number for all sets of an owner, in one pass; those without a user are not in it.
 std::map<std::string, std::uint64_t> users_by_set(const LedgerSnapshot& snapshot,
                                                   const std::string& owner);
+
+// The route table with the state of each of its routes. Until the host has looked at the generation
+// that stands, all of them are pending: nobody knows which of them are new. A tombstone has none.
+api::RouteTable shown(const LedgerSnapshot& snapshot, const RouteTableRecord& record, WallTime now);
 
 }  // namespace isthmus::infra

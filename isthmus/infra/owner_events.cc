@@ -47,7 +47,10 @@ std::string OwnerEvents::touched(const std::string& key) const {
   if (auto rest = behind(kStatusPrefix, key)) {
     return rest->starts_with(own) ? fmt::format("{}{}", kBalancerPrefix, *rest) : "";
   }
-  for (std::string_view prefix : {kBalancerPrefix, kTargetSetPrefix}) {
+  if (auto rest = behind(kRouteStatusPrefix, key)) {
+    return rest->starts_with(own) ? fmt::format("{}{}", kRouteTablePrefix, *rest) : "";
+  }
+  for (std::string_view prefix : {kBalancerPrefix, kTargetSetPrefix, kRouteTablePrefix}) {
     if (auto rest = behind(prefix, key)) return rest->starts_with(own) ? key : "";
   }
   return key.starts_with(kPoolPrefix) || key.starts_with(kAddressPrefix) ? key : "";
@@ -87,29 +90,37 @@ std::optional<AddressRecord> OwnerEvents::own_address(const Change& change) cons
   return std::move(*record);
 }
 
-std::optional<api::WatchEvent> OwnerEvents::event_of(const LedgerSnapshot& snapshot,
-                                                     std::string_view key,
-                                                     const std::optional<AddressRecord>& last_own) {
-  const std::size_t own = owner_.size() + 1;
-  if (auto rest = behind(kBalancerPrefix, key)) {
-    const BalancerRecord* record =
-        snapshot.balancers.look_up(ObjectName{owner_, std::string(rest->substr(own))});
+// Of what lies under the owner's name.
+std::optional<api::WatchEvent> OwnerEvents::own_event(const LedgerSnapshot& snapshot,
+                                                      std::string_view key) {
+  const ObjectName name{owner_, std::string(key.substr(key.rfind('/') + 1))};
+  if (key.starts_with(kBalancerPrefix)) {
+    const BalancerRecord* record = snapshot.balancers.look_up(name);
     if (record == nullptr) return std::nullopt;
     api::WatchEvent told = event(record->is_tombstone());
     told.load_balancer = shown(snapshot, *record, clock_.wall_now());
     return told;
   }
-  if (auto rest = behind(kTargetSetPrefix, key)) {
-    const TargetSetRecord* record =
-        snapshot.target_sets.look_up(ObjectName{owner_, std::string(rest->substr(own))});
+  if (key.starts_with(kTargetSetPrefix)) {
+    const TargetSetRecord* record = snapshot.target_sets.look_up(name);
     if (record == nullptr) return std::nullopt;
     api::WatchEvent told = event(record->deleted_at.has_value());
     told.target_set = shown(snapshot, *record);
     return told;
   }
+  const RouteTableRecord* record = snapshot.route_tables.look_up(name);
+  if (record == nullptr) return std::nullopt;
+  api::WatchEvent told = event(record->is_tombstone());
+  told.route_table = shown(snapshot, *record, clock_.wall_now());
+  return told;
+}
+
+std::optional<api::WatchEvent> OwnerEvents::event_of(const LedgerSnapshot& snapshot,
+                                                     std::string_view key,
+                                                     const std::optional<AddressRecord>& last_own) {
   if (auto rest = behind(kPoolPrefix, key)) return pool_event(snapshot, *rest);
   if (auto rest = behind(kAddressPrefix, key)) return address_event(snapshot, *rest, last_own);
-  return std::nullopt;
+  return own_event(snapshot, key);
 }
 
 Task<Result<std::vector<api::WatchEvent>>> OwnerEvents::events_of(Changes changes,

@@ -1,5 +1,5 @@
-// The changes that concern one owner: of its load balancers and target sets, of the addresses it
-// holds, and of the pools it may use.
+// The changes that concern one owner: of its load balancers, target sets and route tables, of the
+// addresses it holds, and of the pools it may use.
 #pragma once
 
 #include <optional>
@@ -37,6 +37,7 @@ class OwnerEvents final : public EventSource {
   // `last_own` is the value that the address last had while it was this owner's.
   std::optional<api::WatchEvent> event_of(const LedgerSnapshot& snapshot, std::string_view key,
                                           const std::optional<AddressRecord>& last_own);
+  std::optional<api::WatchEvent> own_event(const LedgerSnapshot& snapshot, std::string_view key);
   std::optional<api::WatchEvent> pool_event(const LedgerSnapshot& snapshot, std::string_view name);
   std::optional<api::WatchEvent> address_event(const LedgerSnapshot& snapshot,
                                                std::string_view address,

@@ -10,6 +10,7 @@
 #include "isthmus/base/signal.h"
 #include "isthmus/infra/balancer_keeper.h"
 #include "isthmus/infra/due_slices.h"
+#include "isthmus/infra/route_keeper.h"
 #include "isthmus/infra/unusable_addresses.h"
 
 namespace isthmus::infra {
@@ -63,6 +64,7 @@ class Reconciler::Impl {
                     parts_.log}),
         keeper_({book_, rules_, addresses_, parts_.health, parts_.ledger.abandoned(), parts_.clock,
                  parts_.random, parts_.metrics, parts_.log, parts_.role}),
+        routes_({parts_.host.routes(), parts_.ledger, parts_.clock, parts_.metrics, parts_.log}),
         pass_duration_(parts_.metrics.histogram("infra_reconcile_duration_seconds",
                                                 "How long a pass over what was due took.",
                                                 exponential_buckets(0.0005, 4, 8))),
@@ -107,6 +109,7 @@ class Reconciler::Impl {
   drivers::AnnouncementSchedule announcements_;
   AddressKeeper addresses_;
   BalancerKeeper keeper_;
+  RouteKeeper routes_;
 
   Signal work_;
   bool anybody_due_ = true;  // Besides those who are named; at first everybody is.
@@ -139,6 +142,7 @@ Task<Result<>> Reconciler::Impl::start() {
   }
   CO_TRY(std::move(seen));
   Ledger::Snapshot snapshot = CO_TRY(co_await parts_.ledger.latest());
+  CO_TRY(routes_.start(snapshot));
   (void)book_.take_in(std::move(snapshot), parts_.clock.now());  // Everybody is due at first.
   std::map<ObjectName, std::uint64_t> generations;
   for (const auto& [name, keys] : rules_.kernel().all()) {
@@ -195,7 +199,7 @@ Task<Result<>> Reconciler::Impl::reconcile() {
     pass_duration_.observe(parts_.clock.now() - began);
     if (done) {
       store_trouble_ = false;
-      if (due_.empty()) continue;
+      if (due_.empty() && !routes_.has_more()) continue;
       CO_TRY(co_await sleep_for(kSlicePause));
       work_.set();
       continue;
@@ -203,7 +207,8 @@ Task<Result<>> Reconciler::Impl::reconcile() {
     if (!std::exchange(store_trouble_, true)) {
       parts_.log.error("reconciling is held up by the store", {{"error", done.error()}});
     }
-    CO_TRY(co_await sleep_for(due_.empty() ? kStorePause : kSlicePause));
+    const bool is_done = due_.empty() && !routes_.has_more();
+    CO_TRY(co_await sleep_for(is_done ? kStorePause : kSlicePause));
     work_.set();
   }
 }
@@ -215,15 +220,16 @@ Task<Result<>> Reconciler::Impl::pass() {
   Result<Ledger::Snapshot> snapshot = co_await parts_.ledger.latest();
   if (is_our_own(snapshot.outcome())) co_return std::unexpected(snapshot.error());
   Names names;
-  if (snapshot) names = book_.take_in(std::move(*snapshot), parts_.clock.now());
+  if (snapshot) names = book_.take_in(*snapshot, parts_.clock.now());
   collect(names);
+  routes_.work(snapshot ? *snapshot : nullptr, {addresses_.others(), not_forwarded_});
   keeper_.prepare(names);
   due_.add(names, book_);
   const Names slice = due_.take(book_);
   keeper_.work(slice);
   tell_orphans();
   find_statuses(slice);
-  is_ready_ |= due_.empty();
+  is_ready_ |= due_.empty() && !routes_.has_more();
   // What was planned for them is done with, and glibc would keep its memory.
   const bool was_sliced = std::exchange(is_sliced_, !due_.empty());
   if (was_sliced && due_.empty()) ::malloc_trim(0);
@@ -330,6 +336,7 @@ void Reconciler::Impl::tell(const ObjectName& name, const BookEntry& entry,
 }
 
 Task<Result<>> Reconciler::Impl::report() {
+  CO_TRY(co_await routes_.report());
   if (!to_finalize_.empty()) {
     CO_TRY(co_await parts_.ledger.finalize({to_finalize_.begin(), to_finalize_.end()}));
     to_finalize_.clear();
@@ -362,6 +369,7 @@ bool Reconciler::Impl::poll() {
   if (dump) dump_due_ = later(now, kHostDumpPeriod);
   rules_look_due_ |= dump || changes.rules || keeper_.rules_not_seen();
   addresses_look_due_ |= dump || changes.links || changes.addresses || keeper_.addresses_not_seen();
+  if (dump || changes.routes || changes.links || changes.addresses) routes_.look_again(dump);
   if (now >= flows_due_) {
     flows_due_ = later(now, kFlowWatchPeriod);
     watch_flows();
@@ -372,7 +380,7 @@ bool Reconciler::Impl::poll() {
   }
   anybody_due_ |= keeper_.anybody_due();
   return rules_look_due_ || addresses_look_due_ || anybody_due_ || !moved_.empty() ||
-         keeper_.has_leftovers() || addresses_.is_due();
+         keeper_.has_leftovers() || addresses_.is_due() || routes_.is_due();
 }
 
 void Reconciler::Impl::watch_flows() {
@@ -404,6 +412,7 @@ void Reconciler::Impl::watch_forwarding() {
   }
   if (off == not_forwarded_) return;
   not_forwarded_ = std::move(off);
+  routes_.look_again(false);
   for (const auto& [name, entry] : book_.entries()) moved_.insert(name);
 }
 

@@ -5,7 +5,8 @@
 // kernel tells of others' changes, a retry is due, 30 s have passed), one pass takes everything
 // that is due at once: a snapshot, a plan, one batch for the kernel, addresses, and one commit of
 // the statuses that changed. A load balancer that fails stops nobody else and is tried again with
-// backoff. Whom a change does not concern is not looked at.
+// backoff. Whom a change does not concern is not looked at. Route tables, of which there are few,
+// are looked at in the same pass (route_keeper.h).
 //
 //   Reconciler reconciler({…});
 //   CO_TRY(co_await reconciler.start());       // before the API serves
@@ -57,8 +58,8 @@ class Reconciler final : public BalancerView {
   ~Reconciler() override;
 
   // Reads what the kernel holds, and tells the ledger what of it no store knows; changes nothing.
-  // Errors of BalancerDriver::observe, AddressBook::observe and the store; a foreign table is none,
-  // because the conditions of the load balancers say it.
+  // Errors of BalancerDriver::observe, AddressBook::observe, RouteBook::observe and the store; a
+  // foreign table is none, because the conditions of the load balancers say it.
   Task<Result<>> start();
 
   // Reconciles until its scope ends, with that scope's reason; also makes the announcements. What

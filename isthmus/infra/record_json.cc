@@ -16,6 +16,7 @@ namespace {
 // More than any rule of the API allows; a record with more is damage. A text may be as long as the
 // store takes, so that nothing is written that could not be read.
 constexpr std::size_t kLabelsMax = 1000;
+constexpr std::size_t kConditionsMax = 100;
 constexpr std::size_t kTextMax = kValueBytesMax;
 
 // The last that can be read again. A clock that says more is wrong, and would leave records behind
@@ -95,6 +96,49 @@ json::object to_json(const api::Metadata& metadata) {
     document["deletionRequestedAt"] = exact(*metadata.deletion_requested_at);
   }
   return document;
+}
+
+namespace {
+
+json::object to_json(const api::Condition& condition) {
+  json::object document{{"status", api::to_string(condition.status)},
+                        {"lastTransition", exact(condition.last_transition)},
+                        {"observedGeneration", condition.observed_generation}};
+  if (!condition.type.empty()) document["type"] = condition.type;
+  if (!condition.reason.empty()) document["reason"] = condition.reason;
+  if (!condition.message.empty()) document["message"] = condition.message;
+  return document;
+}
+
+api::Condition read_condition(JsonReader document) {
+  api::Condition condition;
+  condition.type = read_text(document, "type");
+  condition.status = read_word(document.required("status"),
+                               {api::ConditionStatus::unknown, api::ConditionStatus::is_true,
+                                api::ConditionStatus::is_false});
+  condition.reason = read_text(document, "reason");
+  condition.message = read_text(document, "message");
+  document.required("lastTransition");
+  condition.last_transition = read_time(document, "lastTransition").value_or(WallTime{});
+  condition.observed_generation = read_count(document, "observedGeneration");
+  document.no_other_fields();
+  return condition;
+}
+
+}  // namespace
+
+json::array to_json(const std::vector<api::Condition>& conditions) {
+  json::array list;
+  for (const api::Condition& condition : conditions) list.push_back(to_json(condition));
+  return list;
+}
+
+std::vector<api::Condition> read_conditions(JsonReader& document) {
+  std::vector<api::Condition> conditions;
+  for (JsonReader& condition : document.required("conditions").elements(kConditionsMax)) {
+    conditions.push_back(read_condition(condition));
+  }
+  return conditions;
 }
 
 api::Metadata read_metadata(JsonReader document) {

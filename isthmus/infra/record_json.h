@@ -35,6 +35,9 @@ std::vector<IpAddress> read_ips(JsonReader& document, std::string_view key, std:
 json::object to_json(const api::Metadata& metadata);
 api::Metadata read_metadata(JsonReader document);
 
+json::array to_json(const std::vector<api::Condition>& conditions);
+std::vector<api::Condition> read_conditions(JsonReader& document);  // The member "conditions".
+
 // One of the words that to_string has for these.
 template <class Word>
 Word read_word(JsonReader reader, std::initializer_list<Word> words) {

@@ -28,6 +28,8 @@ constexpr std::string_view kBalancers = "/v1/owners/{owner}/loadbalancers";
 constexpr std::string_view kBalancer = "/v1/owners/{owner}/loadbalancers/{name}";
 constexpr std::string_view kTargetSets = "/v1/owners/{owner}/targetsets";
 constexpr std::string_view kTargetSet = "/v1/owners/{owner}/targetsets/{name}";
+constexpr std::string_view kRouteTables = "/v1/owners/{owner}/routetables";
+constexpr std::string_view kRouteTable = "/v1/owners/{owner}/routetables/{name}";
 constexpr std::string_view kAddresses = "/v1/owners/{owner}/addresses";
 constexpr std::string_view kWatch = "/v1/owners/{owner}/watch";
 constexpr std::string_view kOrphan = "/v1/orphans/{owner}/{name}";
@@ -47,6 +49,10 @@ constexpr std::array kRows = {
     Row{"GET", kTargetSet, Operation::get_target_set, Role::owner, "getTargetSet"},
     Row{"PUT", kTargetSet, Operation::put_target_set, Role::owner, "putTargetSet"},
     Row{"DELETE", kTargetSet, Operation::delete_target_set, Role::owner, "deleteTargetSet"},
+    Row{"GET", kRouteTables, Operation::list_route_tables, Role::owner, "listRouteTables"},
+    Row{"GET", kRouteTable, Operation::get_route_table, Role::owner, "getRouteTable"},
+    Row{"PUT", kRouteTable, Operation::put_route_table, Role::owner, "putRouteTable"},
+    Row{"DELETE", kRouteTable, Operation::delete_route_table, Role::owner, "deleteRouteTable"},
     Row{"GET", kAddresses, Operation::list_addresses, Role::owner, "listAddresses"},
     Row{"GET", kWatch, Operation::watch_owner, Role::owner, "watchOwner"},
     Row{"GET", "/v1/owners", Operation::list_owners, Role::owner, "listOwners"},

@@ -28,6 +28,10 @@ struct Route {
     get_target_set,
     put_target_set,
     delete_target_set,
+    list_route_tables,
+    get_route_table,
+    put_route_table,
+    delete_route_table,
     list_addresses,
     watch_owner,
     list_owners,
@@ -44,7 +48,7 @@ struct Route {
   Caller::Role needs;  // The least a caller must be; an admin may do all.
   std::string uid;     // Of the instance operations, decoded.
   std::string owner;   // Of what lies under an owner, and of orphans; decoded like `name`.
-  std::string name;    // Of one load balancer, target set, pool or orphan.
+  std::string name;    // Of one load balancer, target set, route table, pool or orphan.
 };
 
 // The operationId in openapi.yaml.

@@ -72,10 +72,13 @@ drivers::KernelChanges RulesKeeper::take_changes() {
 void RulesKeeper::listen() {
   Result<drivers::KernelChanges> more = changes_.drain();
   // Without news anything may have changed.
-  if (!more) more = drivers::KernelChanges{.links = true, .addresses = true, .rules = true};
+  if (!more) {
+    more = drivers::KernelChanges{.links = true, .addresses = true, .rules = true, .routes = true};
+  }
   told_.links |= more->links;
   told_.addresses |= more->addresses;
   told_.rules |= more->rules;
+  told_.routes |= more->routes;
 }
 
 RulesKeeper::Failures RulesKeeper::refuse(RulesWork& work) const {

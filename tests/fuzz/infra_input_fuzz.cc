@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "isthmus/infra/api/load_balancer_input.h"
+#include "isthmus/infra/api/route_table_input.h"
 #include "isthmus/infra/api/watch_event.h"
 
 namespace isthmus::infra::api {
@@ -28,7 +29,7 @@ void check(const Input<Object>& input,
 }
 
 void decode(std::uint8_t kind, std::string_view text) {
-  switch (kind % 4) {
+  switch (static_cast<std::uint8_t>(kind - '0') % 5) {
     case 0:
       return check(decode_load_balancer_input(text, "prod", "web"), decode_load_balancer_input);
     case 1:
@@ -36,6 +37,8 @@ void decode(std::uint8_t kind, std::string_view text) {
     case 2:
       (void)decode_watch_event(text);
       return;
+    case 4:
+      return check(decode_route_table_input(text, "prod", "web"), decode_route_table_input);
     default:
       (void)decode_load_balancer_list(text);
   }

@@ -69,15 +69,6 @@ Duration bounded(JsonReader value, Duration low, Duration high) {
   return duration;
 }
 
-void read_metadata(JsonReader metadata, Metadata& said) {
-  must_be_of_path(metadata, "owner", said.owner);
-  must_be_of_path(metadata, "name", said.name);
-  said.labels = input_labels(metadata);
-  said.deletion_protection = input_flag(metadata, "deletionProtection");
-  pass_over(metadata, {"uid", "generation", "revision", "deletionRequestedAt"});
-  metadata.no_other_fields();
-}
-
 // Whether all of them were right.
 bool read_addresses(JsonReader& object, LoadBalancerSpec& spec) {
   std::optional<JsonReader> addresses = object.optional("addresses");
@@ -333,27 +324,6 @@ void read_spec(JsonReader object, TargetSet& set) {
   set.targets.reserve(targets.size());
   for (JsonReader& target : targets) set.targets.push_back(read_set_target(target, so_far));
   object.no_other_fields();
-}
-
-// Everything around the spec, which `read` reads.
-template <class Object, class Read>
-Input<Object> decode_input(std::string_view kind, std::string_view text, std::string_view owner,
-                           std::string_view name, const Read& read) {
-  Input<Object> input;
-  input.object.metadata.owner = owner;
-  input.object.metadata.name = name;
-  BodyErrors found = read_body(text, [&](JsonReader body) {
-    if (auto said = body.optional("kind")) said->choice({kind});
-    if (auto metadata = body.optional("metadata")) {
-      read_metadata(*metadata, input.object.metadata);
-    }
-    read(body.required("spec"), input);
-    pass_over(body, {"status"});
-    body.no_other_fields();
-  });
-  input.unreadable = std::move(found.unreadable);
-  input.errors = std::move(found.errors);
-  return input;
 }
 
 }  // namespace

@@ -2,26 +2,13 @@
 // part, and everything that is wrong is said at once.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "isthmus/infra/api/load_balancer.h"
-#include "isthmus/infra/api/problem.h"
+#include "isthmus/infra/api/object_input.h"
 #include "isthmus/infra/api/target_set.h"
 
 namespace isthmus::infra::api {
-
-template <class Object>
-struct Input {
-  Object object;                          // Meaningless with a mistake of either kind.
-  std::optional<std::string> unreadable;  // Why the body is no JSON document at all.
-  std::vector<FieldError> errors;         // In the order they were found, with JSON pointers.
-  // Asked for rightly, and nothing of ours does it: where, and its name (SCTP). It is left out of
-  // the object.
-  std::vector<FieldError> not_offered;
-};
 
 // Reads the body of a PUT of the object of that owner and name, defaulted (see the comments of the
 // values). Members the server owns (uid, revision, generation, deletionRequestedAt, the whole

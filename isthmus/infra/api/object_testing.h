@@ -6,6 +6,7 @@
 
 #include "isthmus/infra/api/load_balancer.h"
 #include "isthmus/infra/api/pool.h"
+#include "isthmus/infra/api/route_table.h"
 #include "isthmus/infra/api/target_set.h"
 
 namespace isthmus::infra::api {
@@ -97,6 +98,27 @@ inline TargetSet a_target_set() {
       .targets = {{.name = "node1.example", .addresses = {ip("10.0.0.11"), ip("2001:db8::11")}},
                   {.name = "node2", .addresses = {ip("10.0.0.12")}, .weight = 500, .drain = true}},
       .users = 2};
+}
+
+inline RouteTable a_route_table() {
+  return {.metadata = some_metadata("pods"),
+          .spec = {.cluster_cidrs = {prefix("10.244.0.0/16"), prefix("fd00:10:244::/48")},
+                   .routes = {{prefix("10.244.1.0/24"), "vm-1", ip("10.0.0.11")},
+                              {prefix("10.244.2.0/24"), "", ip("10.0.0.12")},
+                              {prefix("fd00:10:244:1::/64"), "vm-1", std::nullopt}}},
+          .status = {.observed_generation = 3,
+                     .applied_generation = 2,
+                     .conditions = {{.type = std::string(condition::ready),
+                                     .status = ConditionStatus::is_false,
+                                     .reason = "RouteConflict",
+                                     .message = "somebody else has a route",
+                                     .last_transition = kNewYear,
+                                     .observed_generation = 3}},
+                     .routes = {{prefix("10.244.1.0/24"), RouteState::applied, "", ""},
+                                {prefix("10.244.2.0/24"), RouteState::conflict, "ForeignRoute",
+                                 "static via 10.0.0.9"},
+                                {prefix("fd00:10:244:1::/64"), RouteState::pending, "LinkDown",
+                                 "eth0 is down"}}}};
 }
 
 inline Pool a_pool() {

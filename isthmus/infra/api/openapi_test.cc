@@ -70,6 +70,7 @@ Members written(std::string_view text) {
 TEST(openapi, names_what_is_written_of_the_objects_of_an_owner_and_nothing_else) {
   EXPECT_EQ(documented("LoadBalancer"), written(encode(a_load_balancer())));
   EXPECT_EQ(documented("TargetSet"), written(encode(a_target_set())));
+  EXPECT_EQ(documented("RouteTable"), written(encode(a_route_table())));
   EXPECT_EQ(documented("Pool"), written(encode(a_pool())));
   EXPECT_EQ(documented("Address"), written(encode(an_address())));
 }
@@ -79,17 +80,21 @@ TEST(openapi, names_what_is_written_of_lists_and_nothing_else) {
             written(encode(LoadBalancerList{{a_load_balancer()}, 1, "next", 0})));
   EXPECT_EQ(documented("TargetSetList"),
             written(encode(TargetSetList{{a_target_set()}, 1, "next", 0})));
+  EXPECT_EQ(documented("RouteTableList"),
+            written(encode(RouteTableList{{a_route_table()}, 1, "next", 0})));
   EXPECT_EQ(documented("AddressList"), written(encode(AddressList{{an_address()}, 1, "next", 0})));
 }
 
 // Whatever a client may write may also come back as it was answered.
 TEST(openapi, takes_back_what_was_answered) {
-  Members answered = documented("LoadBalancer");
-  Members taken = documented("LoadBalancerInput");
-  for (const std::string& member : answered) {
-    if (!member.starts_with("/status/")) EXPECT_TRUE(taken.contains(member)) << member;
+  for (std::string kind : {"LoadBalancer", "RouteTable"}) {
+    Members answered = documented(kind);
+    Members taken = documented(kind + "Input");
+    for (const std::string& member : answered) {
+      if (!member.starts_with("/status/")) EXPECT_TRUE(taken.contains(member)) << member;
+    }
+    EXPECT_TRUE(taken.contains("/status"));
   }
-  EXPECT_TRUE(taken.contains("/status"));
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
-#include "isthmus/base/ip.h"
 #include "isthmus/base/text.h"
 
 namespace isthmus::infra::api {
@@ -141,6 +141,17 @@ std::optional<std::string> canonical_ip(std::string_view text) {
   const std::optional<IpAddress> ip = read_ip(text);
   if (!ip || why_wrong(*ip)) return std::nullopt;
   return to_string(*ip);
+}
+
+std::optional<std::string> wrong_network(const IpPrefix& prefix) {
+  constexpr std::array<std::string_view, 7> kReserved = {
+      "0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3", "::/8", "fe80::/10", "ff00::/8"};
+  for (std::string_view text : kReserved) {
+    const IpPrefix reserved = parse_prefix(text).value();
+    if (!reserved.contains(prefix) && !prefix.contains(reserved)) continue;
+    return fmt::format("{} holds addresses of {}, which can be nobody's", to_string(prefix), text);
+  }
+  return std::nullopt;
 }
 
 std::string lower_case(std::string_view text) {

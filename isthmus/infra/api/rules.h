@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "isthmus/base/ip.h"
+
 namespace isthmus::infra::api {
 
 inline constexpr std::size_t kUidBytesMax = 63;
@@ -34,6 +36,11 @@ std::optional<std::string> wrong_reachable_ip(std::string_view text);
 
 // What wrong_ip finds right, in the one form that compares (RFC 5952), or nothing.
 std::optional<std::string> canonical_ip(std::string_view text);
+
+// A prefix with none of the addresses that can be nobody's: of IPv4 "this network",
+// loopback, link-local, multicast and reserved ones (RFC 6890); of IPv6 what is unspecified,
+// loopback, mapped or translated, link-local and multicast.
+std::optional<std::string> wrong_network(const IpPrefix& prefix);
 
 // In lower case, which is how uuids compare.
 std::string lower_case(std::string_view text);

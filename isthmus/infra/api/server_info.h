@@ -20,6 +20,7 @@ inline constexpr std::string_view instance_watch = "instances.watch";
 inline constexpr std::string_view load_balancers = "loadBalancers";  // And all under /v1/owners.
 inline constexpr std::string_view load_balancer_watch = "loadBalancers.watch";
 inline constexpr std::string_view target_sets = "targetSets";
+inline constexpr std::string_view route_tables = "routeTables";  // And in the watch of an owner.
 // PUT of a load balancer takes ?preferAddresses.
 inline constexpr std::string_view prefer_addresses = "loadBalancers.preferAddresses";
 }  // namespace capability

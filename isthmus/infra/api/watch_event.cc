@@ -5,6 +5,7 @@
 #include "isthmus/infra/api/load_balancer_json.h"
 #include "isthmus/infra/api/object_json.h"
 #include "isthmus/infra/api/pool_json.h"
+#include "isthmus/infra/api/route_table_json.h"
 #include "isthmus/infra/api/target_set_json.h"
 #include "isthmus/infra/api/words.h"
 
@@ -37,6 +38,8 @@ bool read_object(const JsonReader& object, WatchEvent& event) {
     event.load_balancer = read_load_balancer(object);
   } else if (kind == "TargetSet") {
     event.target_set = read_target_set(object);
+  } else if (kind == "RouteTable") {
+    event.route_table = read_route_table(object);
   } else if (kind == "Pool") {
     event.pool = read_pool(object);
   } else if (kind == "Address") {
@@ -62,6 +65,7 @@ std::string encode(const WatchEvent& event) {
   carry(event.instance);
   carry(event.load_balancer);
   carry(event.target_set);
+  carry(event.route_table);
   carry(event.pool);
   carry(event.address);
   std::string text = compact_json(document);

@@ -18,6 +18,7 @@
 #include "isthmus/infra/api/load_balancer.h"
 #include "isthmus/infra/api/pool.h"
 #include "isthmus/infra/api/problem.h"
+#include "isthmus/infra/api/route_table.h"
 #include "isthmus/infra/api/target_set.h"
 
 namespace isthmus::infra::api {
@@ -26,7 +27,7 @@ struct WatchEvent {
   enum class Type : std::uint8_t {
     changed,   // The object is new or different; also a machine that became unknown.
     removed,   // The object is gone (a machine: retired); its last value is carried, without
-               // targets.
+               // targets or routes.
     bookmark,  // Everything up to the revision has been sent.
     problem,   // The stream ends here, for this reason.
     other,     // A type or kind of object that this client does not know: pass over it.
@@ -38,6 +39,7 @@ struct WatchEvent {
 
   std::optional<LoadBalancer> load_balancer;
   std::optional<TargetSet> target_set;
+  std::optional<RouteTable> route_table;
   std::optional<Pool> pool;
   std::optional<AllocatedAddress> address;
 

@@ -34,11 +34,12 @@ TEST(watch_event, of_every_type_is_read_as_it_was_written) {
 }
 
 TEST(watch_event, carries_every_kind_of_object) {
-  std::vector<WatchEvent> events(4);
+  std::vector<WatchEvent> events(5);
   events[0].load_balancer = a_load_balancer();
   events[1].target_set = a_target_set();
   events[2].pool = a_pool();
   events[3].address = an_address();
+  events[4].route_table = a_route_table();
   for (WatchEvent& event : events) {
     event.type = WatchEvent::Type::removed;
     event.revision = 7;
