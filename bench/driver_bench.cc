@@ -107,7 +107,7 @@ struct Figures {
 Figures measure_driver(std::vector<Balancer> balancers) {
   NetlinkSocket socket = must(NetlinkSocket::open(NETLINK_NETFILTER));
   // As in the program, somebody listens to changes of rules, which the kernel must tell then.
-  KernelEvents events = must(KernelEvents::open(socket.port()));
+  KernelEvents events = must(KernelEvents::open(socket.port(), 0));
   NftDriver driver(std::move(socket));
   Figures figures;
   Held held;

@@ -22,6 +22,7 @@
 #include "isthmus/infra/drivers/netlink_attributes_impl.h"
 #include "isthmus/infra/drivers/netlink_socket.h"
 #include "isthmus/infra/drivers/nft_rules.h"
+#include "isthmus/infra/drivers/routes.h"
 
 namespace isthmus::infra::drivers {
 namespace {
@@ -37,6 +38,15 @@ std::unexpected<Error> failed(std::string_view what) {
   return fail(outcome_of(error_number), fmt::format("{}: {}", what, std::strerror(error_number)));
 }
 
+Result<> attach(mnl_socket* socket, std::span<sock_filter> program) {
+  sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  if (::setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_ATTACH_FILTER, &filter,
+                   sizeof filter) != 0) {
+    return failed("leaving out our own events");
+  }
+  return {};
+}
+
 // Our own changes of 100,000 elements would fill any buffer, so the kernel drops their events
 // before they get into it. All messages of one datagram come from one transaction.
 Result<> leave_out(mnl_socket* socket, std::uint32_t port) {
@@ -47,12 +57,22 @@ Result<> leave_out(mnl_socket* socket, std::uint32_t port) {
       BPF_STMT(BPF_RET | BPF_K, 0),
       BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
   }};
-  sock_fprog filter{program.size(), program.data()};
-  if (::setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_ATTACH_FILTER, &filter,
-                   sizeof filter) != 0) {
-    return failed("leaving out our own events");
-  }
-  return {};
+  return attach(socket, program);
+}
+
+// Of a host that has the routes of the whole internet all but those with our protocol number are
+// dropped before they get here, and of these the ones we change. A datagram is one route.
+Result<> leave_out_routes(mnl_socket* socket, std::uint32_t port) {
+  constexpr std::uint32_t kProtocolAt = sizeof(nlmsghdr) + offsetof(rtmsg, rtm_protocol);
+  std::array<sock_filter, 6> program{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(nlmsghdr, nlmsg_pid)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(port), 2, 0),
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kProtocolAt),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kRouteProtocol, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+  }};
+  return attach(socket, program);
 }
 
 // Calls with each message of each datagram that waits. False: some were lost.
@@ -95,8 +115,8 @@ bool is_about_our_table(const nlmsghdr& header) {
 
 void KernelEvents::Closer::operator()(mnl_socket* socket) const { (void)mnl_socket_close(socket); }
 
-KernelEvents::KernelEvents(Socket network, Socket rules)
-    : network_(std::move(network)), rules_(std::move(rules)) {}
+KernelEvents::KernelEvents(Socket network, Socket rules, Socket routes)
+    : network_(std::move(network)), rules_(std::move(rules)), routes_(std::move(routes)) {}
 KernelEvents::KernelEvents(KernelEvents&&) noexcept = default;
 KernelEvents::~KernelEvents() = default;
 
@@ -109,12 +129,16 @@ Result<KernelEvents::Socket> KernelEvents::subscribe(int protocol, std::uint32_t
   return socket;
 }
 
-Result<KernelEvents> KernelEvents::open(std::uint32_t own_rules_port) {
+Result<KernelEvents> KernelEvents::open(std::uint32_t own_rules_port,
+                                        std::uint32_t own_routes_port) {
   Socket network = TRY(subscribe(NETLINK_ROUTE, group(RTNLGRP_LINK) | group(RTNLGRP_IPV4_IFADDR) |
                                                     group(RTNLGRP_IPV6_IFADDR)));
   Socket rules = TRY(subscribe(NETLINK_NETFILTER, group(NFNLGRP_NFTABLES)));
   TRY(leave_out(rules.get(), own_rules_port));
-  return KernelEvents(std::move(network), std::move(rules));
+  Socket routes =
+      TRY(subscribe(NETLINK_ROUTE, group(RTNLGRP_IPV4_ROUTE) | group(RTNLGRP_IPV6_ROUTE)));
+  TRY(leave_out_routes(routes.get(), own_routes_port));
+  return KernelEvents(std::move(network), std::move(rules), std::move(routes));
 }
 
 void KernelEvents::ignore_rules(bool on) {
@@ -144,6 +168,9 @@ Result<KernelChanges> KernelEvents::drain() {
     if (!changes.rules) changes.rules = is_about_our_table(header);
   }));
   if (!all_of_rules) changes.rules = true;
+  const bool all_of_routes =
+      TRY(each_event(routes_.get(), [&](const nlmsghdr&) { changes.routes = true; }));
+  if (!all_of_routes) changes.routes = true;
   return changes;
 }
 

@@ -1,6 +1,7 @@
 // What others change in the kernel under our hands, told by the kernel itself: links that come and
-// go, addresses, and our own rules. An event carries no news but "look again"; what is wrong is
-// found by observing. Events can get lost, so everything is observed every 30 s all the same.
+// go, addresses, and our own rules and routes. An event carries no news but "look again"; what is
+// wrong is found by observing. Events can get lost, so everything is observed every 30 s all the
+// same.
 //
 // Polled, because drain() costs two system calls where nothing happened: every 100 to 500 ms is
 // right. Rules are also covered by BalancerDriver::generation(), which moves with everybody's
@@ -21,8 +22,9 @@ struct KernelChanges {
   bool links = false;      // One came, went, or changed its state.
   bool addresses = false;  // By whomever: our own changes count as well.
   bool rules = false;      // Somebody else changed table `inet isthmus`.
+  bool routes = false;     // Somebody else changed a route with our protocol number.
 
-  bool any() const { return links || addresses || rules; }
+  bool any() const { return links || addresses || rules || routes; }
   friend bool operator==(const KernelChanges&, const KernelChanges&) = default;
 };
 
@@ -45,9 +47,10 @@ class ChangeSource {
 // Movable, because it is nothing but the owner of descriptors.
 class KernelEvents final : public ChangeSource {
  public:
-  // Of the network namespace of the caller, from now on. What the netlink socket `own_rules_port`
-  // changes (NetlinkSocket::port(), of the driver's socket) is not told. denied: no CAP_NET_ADMIN.
-  static Result<KernelEvents> open(std::uint32_t own_rules_port);
+  // Of the network namespace of the caller, from now on. What the netlink sockets `own_rules_port`
+  // and `own_routes_port` change (NetlinkSocket::port(), of the drivers' sockets) is not told.
+  // denied: no CAP_NET_ADMIN.
+  static Result<KernelEvents> open(std::uint32_t own_rules_port, std::uint32_t own_routes_port);
 
   KernelEvents(KernelEvents&&) noexcept;
   KernelEvents& operator=(KernelEvents&&) = delete;
@@ -62,11 +65,12 @@ class KernelEvents final : public ChangeSource {
   };
   using Socket = std::unique_ptr<mnl_socket, Closer>;
 
-  KernelEvents(Socket network, Socket rules);
+  KernelEvents(Socket network, Socket rules, Socket routes);
   static Result<Socket> subscribe(int protocol, std::uint32_t groups);
 
   Socket network_;
   Socket rules_;
+  Socket routes_;
 };
 
 }  // namespace isthmus::infra::drivers

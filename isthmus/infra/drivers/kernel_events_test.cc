@@ -13,6 +13,7 @@
 #include "isthmus/infra/drivers/lab_testing.h"
 #include "isthmus/infra/drivers/nft_driver.h"
 #include "isthmus/infra/drivers/plan.h"
+#include "isthmus/infra/drivers/routes.h"
 
 namespace isthmus::infra::drivers {
 namespace {
@@ -29,7 +30,8 @@ class KernelEventsTest : public testing::PrivilegedTest {
     NetlinkSocket socket = NetlinkSocket::open(NETLINK_NETFILTER).value();
     std::uint32_t port = socket.port();
     driver.emplace(std::move(socket));
-    events.emplace(KernelEvents::open(port).value());
+    routes.emplace(KernelRoutes::open().value());
+    events.emplace(KernelEvents::open(port, routes->port()).value());
   }
 
   // By us, through the driver.
@@ -53,6 +55,7 @@ class KernelEventsTest : public testing::PrivilegedTest {
 
   std::optional<testing::Namespace> host;
   std::optional<NftDriver> driver;
+  std::optional<KernelRoutes> routes;
   std::optional<KernelEvents> events;
 };
 
@@ -130,6 +133,19 @@ TEST_F(KernelEventsTest, lost_events_are_everything_they_could_have_told) {
   KernelChanges changes = drain();
   EXPECT_TRUE(changes.addresses);
   EXPECT_TRUE(changes.links) << "nobody knows";
+}
+
+TEST_F(KernelEventsTest,
+       what_others_do_to_our_routes_is_told_and_what_we_or_others_do_else_is_not) {
+  host->ip("link set lan up\nlink set other up\naddr add 10.88.0.1/24 dev lan");
+  (void)drain();
+  const HostRoute ours{parse_prefix("10.244.1.0/24").value(), ip("10.88.0.11"), "lan"};
+  const std::vector<RouteChange> change{{RouteChange::Kind::add, ours}};
+  EXPECT_EQ(routes->apply(change).value(), RouteBook::Refusals{std::nullopt});
+  host->ip("route add 10.245.0.0/24 via 10.88.0.12 proto static");
+  EXPECT_EQ(drain(), kNothing);
+  host->ip("route del 10.244.1.0/24 proto 66");
+  EXPECT_EQ(drain(), (KernelChanges{.routes = true}));
 }
 
 }  // namespace

@@ -64,11 +64,14 @@ Answer read_answer(const nlmsghdr& header) {
   return answer;
 }
 
-std::unexpected<Error> refused(const Answer& answer) {
-  return failed(
-      answer.message.empty() ? "the kernel refuses" : "the kernel refuses (" + answer.message + ")",
-      answer.error_number);
+Error refusal(const Answer& answer) {
+  return failed(answer.message.empty() ? "the kernel refuses"
+                                       : "the kernel refuses (" + answer.message + ")",
+                answer.error_number)
+      .error();
 }
+
+std::unexpected<Error> refused(const Answer& answer) { return std::unexpected(refusal(answer)); }
 
 // Calls with each message of a datagram until it answers false; lost when one is cut off.
 Result<> each_message(std::span<const char> datagram,
@@ -242,6 +245,38 @@ Result<> NetlinkSocket::transact(std::span<const char> messages,
   if (first_error) return refused(*first_error);
   if (!acknowledged) return fail(Outcome::lost, "the kernel acknowledged nothing");
   return {};
+}
+
+Result<> NetlinkSocket::send_each(std::span<const char> messages, const EachAnswer& each) {
+  if (messages.size() > request_bytes_max_) {
+    return fail(Outcome::invalid, fmt::format("a request of {} bytes; the socket takes {}",
+                                              messages.size(), request_bytes_max_));
+  }
+  TRY(send(messages));
+  for (;;) {
+    std::span<const char> datagram = TRY(receive(false));
+    if (datagram.empty()) return {};
+    TRY(each_message(datagram, [&](const nlmsghdr& header) -> Result<bool> {
+      if (header.nlmsg_type != NLMSG_ERROR) {
+        each(header.nlmsg_seq, &header, nullptr);
+        return true;
+      }
+      const Answer answer = read_answer(header);
+      if (answer.error_number == 0) {
+        each(header.nlmsg_seq, nullptr, nullptr);
+      } else {
+        const Error error = refusal(answer);
+        each(header.nlmsg_seq, nullptr, &error);
+      }
+      return true;
+    }));
+  }
+}
+
+Result<> NetlinkSocket::check_strictly() {
+  int on = 1;
+  if (mnl_socket_setsockopt(socket_.get(), NETLINK_GET_STRICT_CHK, &on, sizeof on) == 0) return {};
+  return failed("asking for strict checks", errno == ENOPROTOOPT ? EOPNOTSUPP : errno);
 }
 
 Result<> NetlinkSocket::converse(std::span<const char> request, bool until_done,

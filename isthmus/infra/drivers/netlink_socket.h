@@ -70,6 +70,18 @@ class NetlinkSocket {
   // neither came. invalid: too large.
   Result<> transact(std::span<const char> messages, std::uint32_t acknowledged_sequence);
 
+  // Sends all messages in one call, and calls `each` with what the kernel answers to any of them,
+  // in the order of its answers: a message, or an error, or neither, which is an acknowledgement.
+  // Messages that ask for neither an answer nor an acknowledgement and are carried out have none.
+  // invalid: too large.
+  using EachAnswer =
+      std::function<void(std::uint32_t sequence, const nlmsghdr* answer, const Error* error)>;
+  Result<> send_each(std::span<const char> messages, const EachAnswer& each);
+
+  // From now on the kernel refuses what it does not understand of a request for a dump, and filters
+  // by what it does understand. unsupported: the kernel is older than 4.20.
+  Result<> check_strictly();
+
   // Sends one request and calls `each` with every message of its answer until the kernel says that
   // this was all; an error of `each` ends it. busy: what was dumped changed meanwhile, and the
   // answer is not to be trusted.

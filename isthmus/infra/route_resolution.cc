@@ -1,0 +1,190 @@
+#include "isthmus/infra/route_resolution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "isthmus/infra/api/prefix_set.h"
+
+namespace isthmus::infra {
+namespace {
+
+using api::RouteState;
+using drivers::InterfaceAddress;
+
+// The host as far as it matters to routes.
+class Links {
+ public:
+  explicit Links(const std::vector<InterfaceAddress>& host) {
+    for (const InterfaceAddress& one : host) {
+      addresses_.emplace(one.address, &one);
+      if (one.bits == one.address.size() * 8) continue;
+      const IpPrefix network = prefix_around(one.address, one.bits);
+      networks_.insert(network);
+      connected_.emplace(network, &one);
+    }
+  }
+
+  // The interface that is connected to the longest network around the address; nullptr: none is.
+  const InterfaceAddress* towards(const IpAddress& address) const {
+    const std::vector<IpPrefix> around = networks_.around(address);
+    return around.empty() ? nullptr : connected_.at(around[0]);
+  }
+
+  const std::map<IpAddress, const InterfaceAddress*>& addresses() const { return addresses_; }
+
+ private:
+  std::map<IpAddress, const InterfaceAddress*> addresses_;
+  api::PrefixSet networks_;
+  std::map<IpPrefix, const InterfaceAddress*> connected_;
+};
+
+class Resolver {
+ public:
+  Resolver(const RouteTableRecord& record, const InstanceSnapshot* machines,
+           const std::vector<InterfaceAddress>& host)
+      : machines_(machines), links_(host) {
+    for (const api::RouteEntry& route : record.spec.routes) {
+      destinations_.insert(route.destination);
+    }
+    for (const auto& [address, one] : links_.addresses()) {
+      for (const IpPrefix& around : destinations_.around(address)) taken_.emplace(around, one);
+    }
+  }
+
+  WantedRoute resolve(const api::RouteEntry& entry) const {
+    auto taken = taken_.find(entry.destination);
+    if (taken != taken_.end()) {
+      return none(entry, RouteState::conflict, route_reason::connected,
+                  fmt::format("{} of {} lies in it, and it would take the host's own network",
+                              to_string(taken->second->address), taken->second->interface));
+    }
+    if (entry.next_hop) return towards(entry, *entry.next_hop);
+    const InstanceRecord* machine =
+        machines_ == nullptr ? nullptr : machines_->find(entry.instance);
+    if (machine == nullptr || machine->instance.presence == api::Presence::absent) {
+      return none(entry, RouteState::pending, route_reason::instance_unknown,
+                  fmt::format("the inventory has no machine {}", entry.instance));
+    }
+    const IpFamily family = entry.destination.address.family;
+    for (const api::Address& address : machine->instance.addresses) {
+      if (address.type != api::AddressType::internal_ip) continue;
+      const Result<IpAddress> parsed = parse_ip(address.address);
+      if (parsed && parsed->family == family) return towards(entry, *parsed);
+    }
+    return none(entry, RouteState::pending, route_reason::no_next_hop,
+                fmt::format("machine {} has no {} address of type InternalIP", entry.instance,
+                            to_string(family)));
+  }
+
+ private:
+  static WantedRoute none(const api::RouteEntry& entry, RouteState state, std::string_view reason,
+                          std::string message) {
+    return {std::nullopt, {entry.destination, state, std::string(reason), std::move(message)}};
+  }
+
+  WantedRoute towards(const api::RouteEntry& entry, const IpAddress& next_hop) const {
+    const std::vector<IpPrefix> around = destinations_.around(next_hop);
+    if (!around.empty()) {
+      return none(entry, RouteState::pending, route_reason::not_on_link,
+                  fmt::format("{} lies in {}, which is routed itself", to_string(next_hop),
+                              to_string(around[0])));
+    }
+    const InterfaceAddress* link = links_.towards(next_hop);
+    if (link == nullptr) {
+      return none(entry, RouteState::pending, route_reason::not_on_link,
+                  fmt::format("no interface of this host is connected to {}", to_string(next_hop)));
+    }
+    if (links_.addresses().contains(next_hop)) {
+      return none(entry, RouteState::pending, route_reason::not_on_link,
+                  fmt::format("{} is an address of this host", to_string(next_hop)));
+    }
+    if (link->link_down) {
+      return none(entry, RouteState::pending, route_reason::link_down,
+                  fmt::format("{} is down", link->interface));
+    }
+    return {drivers::HostRoute{entry.destination, next_hop, link->interface}, {}};
+  }
+
+  const InstanceSnapshot* machines_;
+  Links links_;
+  api::PrefixSet destinations_;
+  std::map<IpPrefix, const InterfaceAddress*> taken_;  // Destinations with addresses of the host.
+};
+
+bool lies_in(const std::vector<IpPrefix>& prefixes, const IpPrefix& prefix) {
+  return std::ranges::any_of(prefixes,
+                             [&](const IpPrefix& around) { return around.contains(prefix); });
+}
+
+using Held = std::vector<drivers::HostRoute>;
+using Kind = drivers::RouteChange::Kind;
+
+// What becomes of the routes from `first` to `last` that are held for one destination. Of several,
+// which are others' work, the one that is right stays.
+void compare_one(const WantedRoute& wanted, Held::const_iterator first, Held::const_iterator last,
+                 RouteWork& work) {
+  if (!wanted.route) return;
+  const bool is_there = std::find(first, last, *wanted.route) != last;
+  if (!is_there) work.changes.push_back({Kind::replace, *wanted.route});
+  bool was_kept = is_there;
+  for (; first != last; ++first) {
+    // Without the right one, the first is replaced by it.
+    if (*first == *wanted.route || !std::exchange(was_kept, true)) continue;
+    work.changes.push_back({Kind::remove, *first});
+  }
+}
+
+}  // namespace
+
+void resolve(const RouteTableRecord& record, const InstanceSnapshot* machines,
+             const std::vector<drivers::InterfaceAddress>& host, WantedRoutes& wanted) {
+  const Resolver resolver(record, machines, host);
+  for (const api::RouteEntry& entry : record.spec.routes) {
+    wanted.insert_or_assign(entry.destination, resolver.resolve(entry));
+  }
+}
+
+RouteWork compare(const WantedRoutes& wanted, const Held& held,
+                  const std::vector<IpPrefix>& claimed) {
+  RouteWork work;
+  std::vector<drivers::RouteChange> removals;
+  auto next_wanted = wanted.begin();
+  auto add_until = [&](const IpPrefix* destination) {
+    for (; next_wanted != wanted.end() &&
+           (destination == nullptr || next_wanted->first < *destination);
+         ++next_wanted) {
+      if (next_wanted->second.route) {
+        work.changes.push_back({Kind::add, *next_wanted->second.route});
+      }
+    }
+  };
+  for (auto first = held.begin(); first != held.end();) {
+    const IpPrefix& destination = first->destination;
+    const auto last = std::find_if(first, held.end(), [&](const drivers::HostRoute& one) {
+      return one.destination != destination;
+    });
+    add_until(&destination);
+    if (next_wanted != wanted.end() && next_wanted->first == destination) {
+      compare_one(next_wanted->second, first, last, work);
+      ++next_wanted;
+    } else if (lies_in(claimed, destination)) {
+      for (auto one = first; one != last; ++one) removals.push_back({Kind::remove, *one});
+    } else {
+      work.orphans.insert(destination);
+    }
+    first = last;
+  }
+  add_until(nullptr);
+  work.changes.insert(work.changes.end(), removals.begin(), removals.end());
+  return work;
+}
+
+std::vector<IpPrefix> claimed_by(const RouteTableRecord& record) {
+  std::vector<IpPrefix> claimed = record.spec.cluster_cidrs;
+  claimed.insert(claimed.end(), record.former_cidrs.begin(), record.former_cidrs.end());
+  return claimed;
+}
+
+}  // namespace isthmus::infra
