@@ -42,17 +42,20 @@ ObjectName name_of(const T& object) {
   return {T::resource, object.meta.key};
 }
 
-// One page of a list, of all namespaces. No resource version is asked for: the answer is as fresh
+// One page of a list. No resource version is asked for: the answer is as fresh
 // as the server's consistent read, and can never be older than an earlier one.
 struct ListRequest {
   ResourceType resource;
   std::int64_t limit = 0;           // Zero: everything in one answer.
   std::string continue_token = {};  // From the page before; conflict when the server forgot it.
+
+  // Empty: all, of all namespaces. A namespace alone: all in it. With a name: only this object.
+  ObjectKey only = {};
 };
 
 struct WatchRequest {
   ResourceType resource;
-  ObjectKey only = {};  // With a name: only this object. Empty: all, of all namespaces.
+  ObjectKey only = {};                // As in a list.
   std::string resource_version = {};  // The last version seen; empty only with send_initial_events.
   // A streaming list: the state comes first as ADDED events, then a BOOKMARK marked as their end.
   bool send_initial_events = false;

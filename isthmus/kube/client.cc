@@ -35,6 +35,12 @@ std::string path_of(const ObjectName& object) {
   return path_of(object.resource, object.key) + "/" + net::percent_encode(object.key.name);
 }
 
+// A role that names this one object in its resourceNames allows such a list and watch too.
+void select(const ObjectKey& only, Parameters& parameters) {
+  if (only.name.empty()) return;
+  parameters.emplace_back("fieldSelector", "metadata.name=" + only.name);
+}
+
 bool is_json(const net::Headers& headers) {
   const std::optional<std::string_view> type = headers.find("Content-Type");
   return type && type->starts_with("application/json");
@@ -65,7 +71,8 @@ net::Request http_list(const ListRequest& request) {
   Parameters parameters;
   if (request.limit > 0) parameters.emplace_back("limit", std::to_string(request.limit));
   if (!request.continue_token.empty()) parameters.emplace_back("continue", request.continue_token);
-  return {"GET", net::with_query(path_of(request.resource, {}), parameters), {}, {}};
+  select(request.only, parameters);
+  return {"GET", net::with_query(path_of(request.resource, request.only), parameters), {}, {}};
 }
 
 net::Request http_watch(const WatchRequest& request) {
@@ -78,9 +85,7 @@ net::Request http_watch(const WatchRequest& request) {
     parameters.emplace_back("sendInitialEvents", "true");
     parameters.emplace_back("resourceVersionMatch", "NotOlderThan");
   }
-  if (!request.only.name.empty()) {
-    parameters.emplace_back("fieldSelector", "metadata.name=" + request.only.name);
-  }
+  select(request.only, parameters);
   return {"GET", net::with_query(path_of(request.resource, request.only), parameters), {}, {}};
 }
 

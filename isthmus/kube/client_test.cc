@@ -92,6 +92,17 @@ TEST(client_request, asks_for_pages_of_all_namespaces) {
   EXPECT_EQ(http_list({Service::resource}).target, "/api/v1/services");
 }
 
+TEST(client_request, asks_for_one_namespace_or_for_one_object_of_it) {
+  EXPECT_EQ(http_list({.resource = Lease::resource, .limit = 500, .only = {"kube-node-lease", ""}})
+                .target,
+            "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?limit=500");
+  EXPECT_EQ(http_list({.resource = Lease::resource, .only = kLease.key}).target,
+            "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+            "?fieldSelector=metadata.name%3Dccm");
+  EXPECT_EQ(http_list({.resource = Node::resource, .only = {"", "n1"}}).target,
+            "/api/v1/nodes?fieldSelector=metadata.name%3Dn1");
+}
+
 TEST(client_request, asks_for_a_streaming_list) {
   WatchRequest request{.resource = Node::resource,
                        .resource_version = "",

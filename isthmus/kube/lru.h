@@ -34,6 +34,12 @@ class Lru {
     return entries_.front().second;
   }
 
+  // The value of the key, or null; its age stays as it is. Borrowed until the next call.
+  Value* find(const Key& key) {
+    const auto known = places_.find(key);
+    return known == places_.end() ? nullptr : &known->second->second;
+  }
+
   std::size_t size() const { return entries_.size(); }
 
  private:

@@ -77,6 +77,7 @@ Task<Result<watching::Input>> Watcher::next_input() {
 
 WatchRequest Watcher::watch_from(std::string version, bool initial_events) {
   return {.resource = resource_,
+          .only = options_.only,
           .resource_version = std::move(version),
           .send_initial_events = initial_events,
           .timeout = random_.between(options_.watch_timeout_min, options_.watch_timeout_max)};
@@ -92,7 +93,7 @@ Task<Result<watching::Input>> Watcher::open(WatchRequest request) {
 }
 
 Task<Result<watching::Input>> Watcher::read_page(std::string continue_token) {
-  ListRequest request{resource_, options_.page_limit, std::move(continue_token)};
+  ListRequest request{resource_, options_.page_limit, std::move(continue_token), options_.only};
   Result<std::string> answer = co_await with_timeout(kAnswerMax, api_.list(std::move(request)));
   if (!answer) co_return watching::Failed{std::move(answer.error())};
   last_heard_ = clock_.now();
@@ -126,6 +127,7 @@ std::optional<Duration> Watcher::take(const watching::Input& input) {
   }
 
   forgive(input);
+  note_refusal(input);
   std::optional<Duration> pause;
   if (step.pause) pause = std::max(backoff_.next(), step.pause_min);
   if (!step.why.empty()) {
@@ -148,6 +150,13 @@ void Watcher::forgive(const watching::Input& input) {
   const bool forgotten = failed != nullptr && failed->error.outcome == Outcome::conflict;
   if (worked || (forgotten && !was_forgotten_)) backoff_.reset();
   if (failed != nullptr || worked) was_forgotten_ = forgotten;
+}
+
+void Watcher::note_refusal(const watching::Input& input) {
+  if (const auto* failed = std::get_if<watching::Failed>(&input)) refusal_ = failed->error;
+  const bool is_granted = std::holds_alternative<watching::Accepted>(input) ||
+                          std::holds_alternative<watching::PageRead>(input);
+  if (is_granted) refusal_.reset();
 }
 
 // Once for each time their number grows: a kubelet may write a bad status every few seconds.

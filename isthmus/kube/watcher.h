@@ -48,6 +48,7 @@ class WatchSink {
 };
 
 struct WatcherOptions {
+  ObjectKey only = {};  // Empty: all objects, else as in a ListRequest.
   std::int64_t page_limit = 500;
   Duration watch_timeout_min = std::chrono::seconds(300);  // The server ends a watch after a time
   Duration watch_timeout_max = std::chrono::seconds(600);  // between these.
@@ -56,7 +57,7 @@ struct WatcherOptions {
   Duration collecting_idle_max = std::chrono::seconds(30);
 };
 
-// A resource. Watches all objects of one type.
+// A resource. Watches the objects of one type.
 class Watcher {
  public:
   Watcher(ApiDoor& api, ResourceType resource, WatchSink& sink, const Clock& clock, Random& random,
@@ -69,6 +70,9 @@ class Watcher {
   std::string_view state() const { return name_of(state_); }
   Moment last_heard() const { return last_heard_; }
 
+  // Why the last list or watch was not granted; nullopt: it was, or none has been answered yet.
+  const std::optional<Error>& refusal() const { return refusal_; }
+
  private:
   Task<Result<watching::Input>> next_input();
   Task<Result<watching::Input>> open(WatchRequest request);
@@ -76,6 +80,7 @@ class Watcher {
   Task<Result<watching::Input>> read_line(Duration idle_max);
   std::optional<Duration> take(const watching::Input& input);
   void forgive(const watching::Input& input);
+  void note_refusal(const watching::Input& input);
   void tell_unreadable();
   WatchRequest watch_from(std::string version, bool initial_events);
 
@@ -97,6 +102,7 @@ class Watcher {
   bool was_forgotten_ = false;  // The last failure was a version that is gone.
   std::size_t told_unreadable_ = 0;
   Moment last_heard_{};
+  std::optional<Error> refusal_;
 };
 
 // The sink that fills a store.

@@ -306,5 +306,6 @@ ISTHMUS_DECODES(Service);
 ISTHMUS_DECODES(Lease);
 ISTHMUS_DECODES(Event);
 ISTHMUS_DECODES(Namespace);
+ISTHMUS_DECODES(ConfigMap);
 
 }  // namespace isthmus::kube

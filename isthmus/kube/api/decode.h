@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "isthmus/base/result.h"
+#include "isthmus/kube/api/config_map.h"
 #include "isthmus/kube/api/event.h"
 #include "isthmus/kube/api/lease.h"
 #include "isthmus/kube/api/namespace.h"
@@ -78,9 +79,9 @@ struct Bookmark {
 template <class T>
 using WatchEvent = std::variant<Change<T>, Bookmark, Status>;
 
-// Decodes Node, NodeMetadata, Service, Lease, Event and Namespace. A resource: it keeps its working
-// memory from one call to the next, about as much as the largest text was long, and gives it back
-// after a text of more than a MiB.
+// Decodes Node, NodeMetadata, Service, Lease, Event, Namespace and ConfigMap. A resource: it keeps
+// its working memory from one call to the next, about as much as the largest text was long, and
+// gives it back after a text of more than a MiB.
 //
 // The texts are taken by reference because decoding may enlarge their capacity (the parser reads
 // a few bytes past the end); their content stays as it was.

@@ -157,6 +157,7 @@ void read_field(Reader& reader, std::string_view key, ondemand::value value, Ser
 void read_field(Reader& reader, std::string_view key, ondemand::value value, Lease& lease);
 void read_field(Reader& reader, std::string_view key, ondemand::value value, Event& event);
 void read_field(Reader& reader, std::string_view key, ondemand::value value, Namespace& name_space);
+void read_field(Reader& reader, std::string_view key, ondemand::value value, ConfigMap& config);
 void read_field(Reader& reader, std::string_view key, ondemand::value value, Status& status);
 
 }  // namespace isthmus::kube::decoding

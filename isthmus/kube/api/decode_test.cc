@@ -327,6 +327,24 @@ TEST(lease_decoder, keeps_the_times_as_text) {
             (LeaseSpec{"me", 15, "2026-11-29T20:47:43.000001Z", "2026-11-29T20:47:44.1Z", 2}));
 }
 
+TEST(config_map_decoder, keeps_its_texts_and_nothing_binary) {
+  std::string text = R"({"kind":"ConfigMap","apiVersion":"v1",
+      "metadata":{"name":"c","namespace":"kube-system","uid":"u","resourceVersion":"5"},
+      "data":{"a":"1","b":""},"binaryData":{"x":"AAAA"},"immutable":true})";
+  const Result<ConfigMap> config = Decoder().object<ConfigMap>(text);
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->data, (StringMap{{"a", "1"}, {"b", ""}}));
+}
+
+TEST(config_map_decoder, a_value_that_is_no_text_makes_it_unreadable) {
+  std::string text = R"({"kind":"ConfigMap","apiVersion":"v1",
+      "metadata":{"name":"c","namespace":"kube-system","uid":"u","resourceVersion":"5"},
+      "data":{"a":true}})";
+  const Result<ConfigMap> config = Decoder().object<ConfigMap>(text);
+  ASSERT_EQ(config.outcome(), Outcome::lost);
+  EXPECT_NE(config.error().message.find("data.a"), std::string::npos) << config.error().message;
+}
+
 TEST(namespace_decoder, reads_the_uid) {
   std::string text = R"({"kind":"Namespace","apiVersion":"v1",
       "metadata":{"name":"kube-system","uid":"u","resourceVersion":"5"}})";

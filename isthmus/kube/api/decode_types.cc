@@ -285,6 +285,11 @@ void read_field(Reader& reader, Key key, Value value, Namespace& name_space) {
   if (key == "metadata") return read_meta(reader, value, name_space.meta);
 }
 
+void read_field(Reader& reader, Key key, Value value, ConfigMap& config) {
+  if (key == "metadata") return read_meta(reader, value, config.meta);
+  if (key == "data") return reader.map(value, config.data, [](Key) { return true; });
+}
+
 void read_field(Reader& reader, Key key, Value value, Status& status) {
   if (key == "status") return reader.text(value, status.status);
   if (key == "reason") return reader.text(value, status.reason);

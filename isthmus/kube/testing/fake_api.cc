@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "isthmus/kube/testing/apply_patch.h"
+#include "isthmus/kube/apply_patch.h"
 
 namespace isthmus::kube::testing {
 namespace {
@@ -38,6 +38,12 @@ constexpr const char* kTooLarge =
     R"("status":"Failure","message":"Timeout: Too large resource version","reason":"Timeout",)"
     R"("details":{"causes":[{"reason":"ResourceVersionTooLarge"}],"retryAfterSeconds":1},)"
     R"("code":504}})";
+
+// Whether a list or a watch of `only` shows this object.
+bool is_selected(const ObjectKey& only, const ObjectKey& key) {
+  const bool right_space = only.name_space.empty() || only.name_space == key.name_space;
+  return right_space && (only.name.empty() || only.name == key.name);
+}
 
 // What is answered to who asks for a PartialObjectMetadata.
 std::string metadata_of(std::string_view document) {
@@ -80,7 +86,7 @@ class FakeApi::Stream final : public WatchStream, public ListNode {
   // A watch from a version that is not there yet hears nothing until it is.
   bool sees(const ResourceType& resource, const ObjectKey& key) const {
     if (resource.plural != request_.resource.plural || api_.version_ <= from()) return false;
-    return request_.only.name.empty() || request_.only == key;
+    return is_selected(request_.only, key);
   }
   void say(std::string line) {
     if (end_ != End::no) return;
@@ -288,6 +294,7 @@ Task<Result<std::string>> FakeApi::list(ListRequest request) {
   Rest rest{version_, {}};
   if (request.continue_token.empty()) {
     for (const auto& [key, object] : objects_[std::string(request.resource.plural)]) {
+      if (!is_selected(request.only, key)) continue;
       json::object item = object;
       item.erase("kind");  // As in a real list, whose items do not repeat what its head says.
       item.erase("apiVersion");
@@ -336,14 +343,13 @@ Task<Result<std::unique_ptr<WatchStream>>> FakeApi::watch(WatchRequest request) 
     stream->end(Stream::End::orderly);
   } else if (request.send_initial_events) {
     for (const auto& [key, object] : objects_[std::string(request.resource.plural)]) {
-      const bool is_seen = request.only.name.empty() || request.only == key;
-      if (is_seen) stream->say(event_line("ADDED", object));
+      if (is_selected(request.only, key)) stream->say(event_line("ADDED", object));
     }
     if (!withholds_initial_end) stream->say(bookmark_line(request.resource, true));
   } else {
     for (const Past& past : past_) {
-      const bool is_seen = past.plural == request.resource.plural &&
-                           (request.only.name.empty() || request.only == past.key);
+      const bool is_seen =
+          past.plural == request.resource.plural && is_selected(request.only, past.key);
       if (past.version > from && is_seen) stream->say(past.line);
     }
   }

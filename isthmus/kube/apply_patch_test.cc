@@ -1,8 +1,8 @@
-#include "isthmus/kube/testing/apply_patch.h"
+#include "isthmus/kube/apply_patch.h"
 
 #include <gtest/gtest.h>
 
-namespace isthmus::kube::testing {
+namespace isthmus::kube {
 namespace {
 
 std::string patched(std::string_view object, PatchType type, std::string_view patch) {
@@ -48,5 +48,14 @@ TEST(apply_patch, json_patch_tests_before_it_changes) {
   EXPECT_EQ(patched(kObject, PatchType::json, R"([{"op":"remove","path":"/nothing"}])"), "invalid");
 }
 
+TEST(apply_patch, calls_a_body_of_another_kind_no_such_patch) {
+  EXPECT_EQ(patched("{}", PatchType::json, R"({"op":"add"})"), "invalid");
+  EXPECT_EQ(patched("{}", PatchType::json, R"([{"op":"add"}])"), "invalid");
+  EXPECT_EQ(patched("{}", PatchType::merge, "[]"), "invalid");
+  EXPECT_EQ(
+      patched(R"({"a":{}})", PatchType::strategic_merge, R"({"$deleteFromPrimitiveList/a":["x"]})"),
+      "invalid");
+}
+
 }  // namespace
-}  // namespace isthmus::kube::testing
+}  // namespace isthmus::kube

@@ -8,9 +8,10 @@
 #include "isthmus/base/result.h"
 #include "isthmus/kube/api/patch.h"
 
-namespace isthmus::kube::testing {
+namespace isthmus::kube {
 
-// invalid: the body is no such patch, or one of its `test` operations does not hold.
+// invalid: the body is no such patch, or one of its `test` operations does not hold. Preconditions
+// in metadata are merged like anything else: whoever keeps versions compares them first.
 Result<json::object> apply_patch(json::object object, PatchType type, std::string_view body);
 
-}  // namespace isthmus::kube::testing
+}  // namespace isthmus::kube

@@ -1,9 +1,10 @@
-#include "isthmus/kube/testing/apply_patch.h"
+#include "isthmus/kube/apply_patch.h"
 
 #include <algorithm>
+#include <exception>
 #include <string>
 
-namespace isthmus::kube::testing {
+namespace isthmus::kube {
 namespace {
 
 void merge(json::value& target, const json::value& patch) {
@@ -127,10 +128,7 @@ Result<> apply_operation(json::value& document, const json::object& operation) {
   return {};
 }
 
-}  // namespace
-
-Result<json::object> apply_patch(json::object object, PatchType type, std::string_view body) {
-  const json::value patch = TRY(parse_json(body));
+Result<json::object> applied(json::object object, PatchType type, const json::value& patch) {
   if (type == PatchType::json) {
     json::value document = std::move(object);
     for (const json::value& operation : patch.as_array()) {
@@ -149,4 +147,16 @@ Result<json::object> apply_patch(json::object object, PatchType type, std::strin
   return std::move(document.as_object());
 }
 
-}  // namespace isthmus::kube::testing
+}  // namespace
+
+// What is missing or of another kind in a patch shows when it is used; one place answers for all.
+Result<json::object> apply_patch(json::object object, PatchType type, std::string_view body) {
+  const json::value patch = TRY(parse_json(body));
+  try {
+    return applied(std::move(object), type, patch);
+  } catch (const std::exception& wrong) {
+    return fail(Outcome::invalid, std::string("no such patch: ") + wrong.what());
+  }
+}
+
+}  // namespace isthmus::kube
