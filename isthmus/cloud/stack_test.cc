@@ -15,7 +15,8 @@ TEST(stack, answers_from_memory_while_the_breaker_is_open) {
   auto owned = std::make_unique<providers::fake::FakeProvider>();
   providers::fake::FakeProvider& provider = *owned;
   provider.add("m1", "node1");
-  Stack stack(std::move(owned), {}, world.loop, metrics, log);
+  WriteGate gate(metrics);
+  Stack stack(std::move(owned), {}, gate, world.loop, metrics, log);
   const Duration minute = std::chrono::minutes(1);
   ASSERT_TRUE(world.run(stack.instances()->get({"fake", "m1"}, minute)));
   provider.faults.calls_until_limit = 0;

@@ -290,7 +290,10 @@ TEST_F(ElectorTest, gives_up_when_its_own_name_is_written_by_hand_for_another_te
 
 TEST_F(ElectorTest, lets_nothing_be_sent_past_its_deadline_when_it_was_frozen) {
   Candidate a(world, api, "a", 1);
-  LeasedApi work(api, a.life);
+  Metrics metrics;
+  WriteGate gate(metrics);
+  gate.add_rule(LeaseLife::kRule, [&a] { return a.life.allows(); });
+  GatedApi work(api, gate);
   run(1s);
   // The process is stopped for a minute: time jumps, and its work is the first to wake up.
   EXPECT_TRUE(a.life.holds());

@@ -3,8 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "isthmus/base/scope.h"
-
 namespace isthmus::kube {
 namespace {
 
@@ -71,38 +69,26 @@ Task<Result<>> PacedApi::remove(DeleteRequest request) {
   co_return answer;
 }
 
-namespace {
+Task<Result<std::string>> GatedApi::get(ObjectName object) { return next_.get(std::move(object)); }
 
-// The check is the last thing before the call, with no wait in between.
-template <class T>
-Task<Result<T>> while_leading(const LeaseLife& life, Task<Result<T>> call) {
-  if (!life.holds()) co_return fail(Outcome::cancelled, "not sent: we do not hold the lease");
-  Result<T> answer = co_await with_deadline(life.until(), std::move(call));
-  co_return answer;
-}
-
-}  // namespace
-
-Task<Result<std::string>> LeasedApi::get(ObjectName object) { return next_.get(std::move(object)); }
-
-Task<Result<std::string>> LeasedApi::list(ListRequest request) {
+Task<Result<std::string>> GatedApi::list(ListRequest request) {
   return next_.list(std::move(request));
 }
 
-Task<Result<std::unique_ptr<WatchStream>>> LeasedApi::watch(WatchRequest request) {
+Task<Result<std::unique_ptr<WatchStream>>> GatedApi::watch(WatchRequest request) {
   return next_.watch(std::move(request));
 }
 
-Task<Result<std::string>> LeasedApi::create(CreateRequest request) {
-  return while_leading(life_, next_.create(std::move(request)));
+Task<Result<std::string>> GatedApi::create(CreateRequest request) {
+  return gate_.pass(next_.create(std::move(request)));
 }
 
-Task<Result<std::string>> LeasedApi::patch(PatchRequest request) {
-  return while_leading(life_, next_.patch(std::move(request)));
+Task<Result<std::string>> GatedApi::patch(PatchRequest request) {
+  return gate_.pass(next_.patch(std::move(request)));
 }
 
-Task<Result<>> LeasedApi::remove(DeleteRequest request) {
-  return while_leading(life_, next_.remove(std::move(request)));
+Task<Result<>> GatedApi::remove(DeleteRequest request) {
+  return gate_.pass(next_.remove(std::move(request)));
 }
 
 }  // namespace isthmus::kube

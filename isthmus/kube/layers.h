@@ -1,9 +1,9 @@
 // Doors around the API door. Each holds the next and does one thing; the wiring stacks them in one
 // visible order, and a simulated API server gets the same stack:
 //
-//   HttpApi http(…);                   // speaks to the server
-//   LeasedApi leased(http, life);      // writes only while we lead
-//   PacedApi work(leased, budget, …);  // within a budget; outside, so that its wait comes first
+//   HttpApi http(…);                  // speaks to the server
+//   GatedApi gated(http, gate);       // writes only while we lead and nobody has said stop
+//   PacedApi work(gated, budget, …);  // within a budget; outside, so that its wait comes first
 //
 // Every purpose has a stack of its own, so that none can use up another's budget. The elector's has
 // no budget at all: a renewal never waits.
@@ -17,8 +17,8 @@
 #include "isthmus/base/rate_limit.h"
 #include "isthmus/base/result.h"
 #include "isthmus/base/task.h"
+#include "isthmus/base/write_gate.h"
 #include "isthmus/kube/api_door.h"
-#include "isthmus/kube/lease_life.h"
 
 namespace isthmus::kube {
 
@@ -48,12 +48,10 @@ class PacedApi final : public ApiDoor {
   Histogram& waited_to_delete_;
 };
 
-// Lets create, patch and remove through only while the lease holds, and gives them no more time
-// than was left of it when they were sent, whatever renewals follow. Not held: cancelled, with
-// nothing sent. Out of that time: deadline, with the effect unknown.
-class LeasedApi final : public ApiDoor {
+// Sends create, patch and remove through the gate, and reads past it.
+class GatedApi final : public ApiDoor {
  public:
-  LeasedApi(ApiDoor& next, const LeaseLife& life) : next_(next), life_(life) {}
+  GatedApi(ApiDoor& next, WriteGate& gate) : next_(next), gate_(gate) {}
 
   Task<Result<std::string>> get(ObjectName object) override;
   Task<Result<std::string>> list(ListRequest request) override;
@@ -64,7 +62,7 @@ class LeasedApi final : public ApiDoor {
 
  private:
   ApiDoor& next_;
-  const LeaseLife& life_;
+  WriteGate& gate_;
 };
 
 }  // namespace isthmus::kube

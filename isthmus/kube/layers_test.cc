@@ -4,6 +4,7 @@
 
 #include "isthmus/base/scope.h"
 #include "isthmus/base/virtual_world.h"
+#include "isthmus/kube/lease_life.h"
 #include "isthmus/kube/testing/fake_api.h"
 
 namespace isthmus::kube {
@@ -19,11 +20,15 @@ const PatchRequest kPatch{
 
 class LayersTest : public ::testing::Test {
  protected:
-  LayersTest() { api.put(Node::resource, R"({"metadata": {"name": "n1"}})"); }
+  LayersTest() {
+    api.put(Node::resource, R"({"metadata": {"name": "n1"}})");
+    gate.add_rule(LeaseLife::kRule, [this] { return life.allows(); });
+  }
   VirtualWorld world;
   FakeApi api{world.loop};
   Metrics metrics;
   LeaseLife life{world.loop};
+  WriteGate gate{metrics};
 };
 
 TEST_F(LayersTest, a_budget_spreads_calls_beyond_its_burst) {
@@ -55,28 +60,28 @@ TEST_F(LayersTest, a_budget_used_up_by_one_purpose_does_not_hold_up_another) {
 }
 
 TEST_F(LayersTest, writes_are_not_sent_without_the_lease_and_reads_are) {
-  LeasedApi leased(api, life);
-  EXPECT_EQ(world.run(leased.patch(kPatch)).outcome(), Outcome::cancelled);
-  EXPECT_EQ(world.run(leased.create({kName, "{}"})).outcome(), Outcome::cancelled);
-  EXPECT_EQ(world.run(leased.remove({kName, {"uid", ""}})).outcome(), Outcome::cancelled);
+  GatedApi gated(api, gate);
+  EXPECT_EQ(world.run(gated.patch(kPatch)).outcome(), Outcome::cancelled);
+  EXPECT_EQ(world.run(gated.create({kName, "{}"})).outcome(), Outcome::cancelled);
+  EXPECT_EQ(world.run(gated.remove({kName, {"uid", ""}})).outcome(), Outcome::cancelled);
   EXPECT_EQ(api.calls(Verb::patch) + api.calls(Verb::create) + api.calls(Verb::remove), 0u);
-  EXPECT_TRUE(world.run(leased.get(kName)));
+  EXPECT_TRUE(world.run(gated.get(kName)));
   life.set_until(world.loop.now() + 1s);
-  EXPECT_TRUE(world.run(leased.patch(kPatch)));
+  EXPECT_TRUE(world.run(gated.patch(kPatch)));
 }
 
 TEST_F(LayersTest, a_write_gets_no_more_time_than_the_lease_has_left) {
-  LeasedApi leased(api, life);
+  GatedApi gated(api, gate);
   life.set_until(world.loop.now() + 3s);
   api.inject({.verb = Verb::patch, .hang = true});
-  EXPECT_EQ(world.run(leased.patch(kPatch)).outcome(), Outcome::deadline);
+  EXPECT_EQ(world.run(gated.patch(kPatch)).outcome(), Outcome::deadline);
   EXPECT_EQ(world.elapsed(), 3s);
 }
 
 TEST_F(LayersTest, the_lease_is_looked_at_after_the_wait_for_the_budget) {
   TokenBucket budget(world.loop, 0.1, 1);
-  LeasedApi leased(api, life);
-  PacedApi work(leased, budget, world.loop, metrics);
+  GatedApi gated(api, gate);
+  PacedApi work(gated, budget, world.loop, metrics);
   life.set_until(world.loop.now() + 5s);
   EXPECT_TRUE(world.run(work.patch(kPatch)));
   EXPECT_EQ(world.run(work.patch(kPatch)).outcome(), Outcome::cancelled);
