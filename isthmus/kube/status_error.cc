@@ -7,8 +7,10 @@
 namespace isthmus::kube {
 namespace {
 
+// What is made below an object ("serviceaccounts/x/token") is refused in the name of the object.
 bool is_about(const Status& status, const ObjectName& about) {
-  return !about.key.name.empty() && status.kind == about.resource.plural &&
+  const std::string_view plural = about.resource.plural;
+  return !about.key.name.empty() && status.kind == plural.substr(0, plural.find('/')) &&
          status.name == about.key.name;
 }
 

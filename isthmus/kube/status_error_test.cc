@@ -24,6 +24,14 @@ TEST(status_error, is_absent_only_for_the_very_object_asked_for) {
       << "the server does not know the resource";
 }
 
+TEST(status_error, of_what_is_made_below_an_object_is_about_that_object) {
+  const ObjectName below{{"v1", "TokenRequest", "serviceaccounts/a/token", true}, {"ns", "a"}};
+  Status status{.reason = "NotFound", .code = 404, .name = "a", .kind = "serviceaccounts"};
+  EXPECT_EQ(error_of(status, below).outcome, Outcome::absent);
+  status.name = "b";
+  EXPECT_EQ(error_of(status, below).outcome, Outcome::lost);
+}
+
 TEST(status_error, is_never_absent_where_no_object_was_asked_for) {
   const Status status{.reason = "NotFound", .code = 404, .name = "", .kind = "nodes"};
   EXPECT_EQ(error_of(status, {Node::resource, {}}).outcome, Outcome::lost);
