@@ -130,9 +130,81 @@ class GuardedTargetSets final : public TargetSets {
     return guard_.call("target_set_release", guard_.limits().call_deadline,
                        next_.release(std::move(name)));
   }
+  Task<Result<TargetSetPreview>> preview(TargetSetSpec spec) override {
+    return guard_.call("target_set_preview", guard_.limits().call_deadline,
+                       next_.preview(std::move(spec)));
+  }
 
  private:
   TargetSets& next_;
+  Guard& guard_;
+};
+
+// What makes a table of routes unusable; empty: nothing. A table that names a destination twice
+// says two things about it.
+std::string nonsense_in(const RouteTableState& table) {
+  if (table.name.empty()) return "a table of routes without a name";
+  std::set<IpPrefix> seen;
+  for (const RouteState& route : table.routes) {
+    if (seen.insert(route.destination).second) continue;
+    return fmt::format("{} with two routes to {}", table.name, to_string(route.destination));
+  }
+  return {};
+}
+
+class GuardedRouteTables final : public RouteTables {
+ public:
+  GuardedRouteTables(RouteTables& next, Guard& guard) : next_(next), guard_(guard) {}
+
+  Task<Result<RouteTableState>> ensure(RouteTableSpec spec) override {
+    const std::string name = spec.name;
+    RouteTableState table = CO_TRY(co_await guard_.call(
+        "route_table_ensure", guard_.limits().list_deadline, next_.ensure(std::move(spec))));
+    co_return about(name, std::move(table));
+  }
+  Task<Result<RouteTableState>> get(std::string name) override {
+    RouteTableState table = CO_TRY(
+        co_await guard_.call("route_table_get", guard_.limits().list_deadline, next_.get(name)));
+    co_return about(name, std::move(table));
+  }
+  Task<Result<>> release(std::string name) override {
+    return guard_.call("route_table_release", guard_.limits().call_deadline,
+                       next_.release(std::move(name)), Guard::Busy::one_thing);
+  }
+
+  // As the news of load balancers.
+  Task<Result<>> follow(std::string name, Tell tell) override {
+    Scope& here = co_await current_scope();
+    Scope scope(here);
+    std::optional<Error> wrong;
+    const auto judged = [&](std::optional<RouteTableState> table) {
+      if (wrong) return;
+      if (table) {
+        if (Result<RouteTableState> good = about(name, *table); !good) {
+          wrong = std::move(good.error());
+          return scope.cancel();
+        }
+      }
+      tell(std::move(table));
+    };
+    Result<> end = co_await scope.run(next_.follow(name, judged));
+    if (wrong) co_return std::unexpected(*std::move(wrong));
+    co_return end;
+  }
+
+ private:
+  static Result<RouteTableState> about(const std::string& name, RouteTableState table) {
+    if (table.name != name) {
+      return fail(Outcome::lost,
+                  fmt::format("asked for {}, and was answered about {}", name, table.name));
+    }
+    if (std::string nonsense = nonsense_in(table); !nonsense.empty()) {
+      return fail(Outcome::lost, "contradictory answer: " + nonsense);
+    }
+    return table;
+  }
+
+  RouteTables& next_;
   Guard& guard_;
 };
 
@@ -140,14 +212,14 @@ class GuardedRoutes final : public Routes {
  public:
   GuardedRoutes(Routes& next, Guard& guard) : next_(next), guard_(guard) {}
 
-  Task<Result<Listing<RouteSpec>>> list() override {
+  Task<Result<Listing<RouteState>>> list() override {
     return guard_.call("route_list", guard_.limits().list_deadline, next_.list());
   }
-  Task<Result<>> ensure(RouteSpec route) override {
+  Task<Result<>> ensure(Route route) override {
     return guard_.call("route_ensure", guard_.limits().call_deadline,
                        next_.ensure(std::move(route)));
   }
-  Task<Result<>> release(RouteSpec route) override {
+  Task<Result<>> release(RouteState route) override {
     return guard_.call("route_release", guard_.limits().call_deadline,
                        next_.release(std::move(route)));
   }
@@ -184,6 +256,7 @@ struct GuardedProvider::Guarded {
   std::unique_ptr<Instances> instances;
   std::unique_ptr<LoadBalancers> load_balancers;
   std::unique_ptr<TargetSets> target_sets;
+  std::unique_ptr<RouteTables> route_tables;
   std::unique_ptr<Routes> routes;
   std::unique_ptr<Firewalls> firewalls;
 };
@@ -203,6 +276,9 @@ GuardedProvider::GuardedProvider(Provider& next, GuardLimits limits, Loop& loop,
   if (has.target_sets) {
     guarded_->target_sets = std::make_unique<GuardedTargetSets>(*has.target_sets, guard_);
   }
+  if (has.route_tables) {
+    guarded_->route_tables = std::make_unique<GuardedRouteTables>(*has.route_tables, guard_);
+  }
   if (has.routes) guarded_->routes = std::make_unique<GuardedRoutes>(*has.routes, guard_);
   if (has.firewalls) {
     guarded_->firewalls = std::make_unique<GuardedFirewalls>(*has.firewalls, guard_);
@@ -212,8 +288,12 @@ GuardedProvider::GuardedProvider(Provider& next, GuardLimits limits, Loop& loop,
 GuardedProvider::~GuardedProvider() = default;
 
 Capabilities GuardedProvider::capabilities() {
-  return {guarded_->instances.get(), guarded_->load_balancers.get(), guarded_->target_sets.get(),
-          guarded_->routes.get(), guarded_->firewalls.get()};
+  return {.instances = guarded_->instances.get(),
+          .load_balancers = guarded_->load_balancers.get(),
+          .target_sets = guarded_->target_sets.get(),
+          .route_tables = guarded_->route_tables.get(),
+          .routes = guarded_->routes.get(),
+          .firewalls = guarded_->firewalls.get()};
 }
 
 Task<Result<>> GuardedProvider::check() {

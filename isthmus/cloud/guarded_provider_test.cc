@@ -45,6 +45,61 @@ struct Confused final : Provider, Instances, LoadBalancers {
   std::string word = "fake";
 };
 
+// Likewise about tables of routes.
+struct ConfusedRoutes final : Provider, RouteTables {
+  const std::string& name() const override { return word; }
+  const std::string& scheme() const override { return word; }
+  Capabilities capabilities() override { return {.route_tables = this}; }
+  Task<Result<>> check() override { co_return {}; }
+  Task<Result<RouteTableState>> ensure(RouteTableSpec) override { co_return table; }
+  Task<Result<RouteTableState>> get(std::string) override { co_return table; }
+  Task<Result<>> release(std::string) override { co_return {}; }
+  Task<Result<>> follow(std::string, Tell tell) override {
+    tell(std::nullopt);
+    tell(table);
+    CO_TRY(co_await sleep_for(std::chrono::hours(1)));
+    co_return fail(Outcome::lost, "the end");
+  }
+  RouteTableState table{.name = "pods"};
+  std::string word = "fake";
+};
+
+struct guarded_route_tables : testing::Test {
+  std::string follow() {
+    told = 0;
+    return world.run(tables.follow("pods", [this](const auto&) { ++told; })).error().message;
+  }
+  VirtualWorld world;
+  Metrics metrics;
+  NullLogger log;
+  ConfusedRoutes confused;
+  GuardedProvider guarded{confused, {}, world.loop, metrics, log};
+  RouteTables& tables = *guarded.capabilities().route_tables;
+  std::size_t told = 0;
+};
+
+TEST_F(guarded_route_tables, are_passed_on_as_they_are_answered) {
+  EXPECT_TRUE(world.run(tables.ensure({.name = "pods"})));
+  EXPECT_TRUE(world.run(tables.get("pods")));
+  EXPECT_TRUE(world.run(tables.release("pods")));
+  EXPECT_EQ(follow(), "the end");
+  EXPECT_EQ(told, 2U);
+}
+
+TEST_F(guarded_route_tables, of_another_name_are_a_lost_answer) {
+  confused.table.name = "other";
+  EXPECT_EQ(world.run(tables.ensure({.name = "pods"})).outcome(), Outcome::lost);
+  EXPECT_EQ(world.run(tables.get("pods")).outcome(), Outcome::lost);
+  EXPECT_EQ(follow(), "asked for pods, and was answered about other");
+  EXPECT_EQ(told, 1U);
+}
+
+TEST_F(guarded_route_tables, that_say_two_things_of_a_destination_are_a_lost_answer) {
+  confused.table.routes.resize(2);
+  EXPECT_EQ(world.run(tables.get("pods")).outcome(), Outcome::lost);
+  EXPECT_EQ(follow(), "contradictory answer: pods with two routes to 0.0.0.0/0");
+}
+
 struct guarded_provider : testing::Test {
   VirtualWorld world;
   Metrics metrics;

@@ -132,6 +132,11 @@ struct LoadBalancerState {
   std::vector<Problem> problems = {};
   std::vector<Fact> facts = {};
 
+  // Of get only, for people who ask why: what is not done of it yet, by the cloud's words for its
+  // steps, and the targets that get nothing. A few of many.
+  std::vector<Fact> unfinished = {};
+  std::vector<Fact> sick = {};
+
   friend bool operator==(const LoadBalancerState&, const LoadBalancerState&) = default;
 };
 
@@ -149,6 +154,14 @@ struct LoadBalancerPreview {
   std::vector<Change> changes = {};
 
   friend bool operator==(const LoadBalancerPreview&, const LoadBalancerPreview&) = default;
+};
+
+// The same of a target set.
+struct TargetSetPreview {
+  LoadBalancerPreview::Effect effect = LoadBalancerPreview::Effect::unchanged;
+  std::vector<LoadBalancerPreview::Change> changes = {};
+
+  friend bool operator==(const TargetSetPreview&, const TargetSetPreview&) = default;
 };
 
 // What a cloud says by itself.

@@ -1,6 +1,7 @@
 // What a cloud is made of, in our own words: values that providers answer with and specs that
 // controllers ask for. Nothing here has heard of Kubernetes; a Node never gets this far, only what
-// was read from it does. Load balancers have a file of their own (load_balancer.h).
+// was read from it does. Load balancers and routes have files of their own (load_balancer.h,
+// route.h).
 //
 // All of these are values: copyable, comparable, and constant once they were answered.
 #pragma once
@@ -105,17 +106,6 @@ struct Listing {
 };
 
 enum class Protocol : std::uint8_t { tcp, udp };
-
-// Packets to `destination` go to the machine.
-struct RouteSpec {
-  std::string name = {};
-  std::string destination = {};  // CIDR.
-  ProviderId instance = {};
-  std::vector<std::string> next_hops =
-      {};  // The machine's addresses, for clouds that route to those.
-
-  friend bool operator==(const RouteSpec&, const RouteSpec&) = default;
-};
 
 struct FirewallSpec {
   struct Rule {

@@ -14,12 +14,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "isthmus/base/result.h"
 #include "isthmus/base/task.h"
 #include "isthmus/cloud/load_balancer.h"
 #include "isthmus/cloud/model.h"
+#include "isthmus/cloud/route.h"
 
 namespace isthmus::cloud {
 
@@ -101,22 +103,63 @@ class TargetSets {
 
   // Ok when it is gone. conflict: load balancers still use it.
   virtual Task<Result<>> release(std::string name) = 0;
+
+  // What ensure would do now; nothing is written. Errors are those of ensure.
+  virtual Task<Result<TargetSetPreview>> preview(TargetSetSpec spec) = 0;
 };
 
-// Routes to the pod networks of machines.
+// The routes of one cluster, kept as a whole: for a declarative cloud, which takes all of them in
+// one request, puts the difference into effect and keeps it so. A cloud that is told each route
+// has Routes instead; where a provider has both, the table is used.
+class RouteTables {
+ public:
+  using Tell = std::function<void(std::optional<RouteTableState>)>;
+
+  virtual ~RouteTables() = default;
+
+  // Makes it so; writes nothing where it is. What becomes of each route is in the answer, which
+  // does not wait for it. A route that the cloud will never take is `refused` there, and nowhere
+  // later; the others stand: nobody loses a route because of somebody else's.
+  //
+  // A destination that moves to another machine is replaced: there is no moment without a route.
+  //
+  // conflict: a range is somebody else's. denied: no routes for us there. invalid: the table as a
+  // whole will never do. unsupported: this server has no routes after all.
+  virtual Task<Result<RouteTableState>> ensure(RouteTableSpec spec) = 0;
+
+  // absent: there is no such table and no route of it.
+  virtual Task<Result<RouteTableState>> get(std::string name) = 0;
+
+  // Ok when it is gone with its routes. busy: that is under way; ask again.
+  virtual Task<Result<>> release(std::string name) = 0;
+
+  // Tells what the table is now (nothing: there is none), then every change, in order, until the
+  // stream ends (lost) or the caller is cancelled. `tell` takes note and returns. unsupported: this
+  // cloud does not say by itself what happens, and has to be asked.
+  virtual Task<Result<>> follow(std::string name, Tell tell) = 0;
+};
+
+// The routes of one cluster, one by one: for an imperative cloud.
 class Routes {
  public:
   virtual ~Routes() = default;
 
-  // All routes of this cluster. A route missing here is created again, so a partial listing that
-  // claims to be complete makes duplicates; one too many here is deleted.
-  virtual Task<Result<Listing<RouteSpec>>> list() = 0;
+  // All routes that there are where ours may be, those of others included and marked where the
+  // cloud can tell. A route missing here is created again, so a partial listing that claims to be
+  // complete makes duplicates.
+  virtual Task<Result<Listing<RouteState>>> list() = 0;
 
-  // conflict: the destination belongs to somebody else, who keeps it.
-  virtual Task<Result<>> ensure(RouteSpec route) = 0;
+  // Makes it so. One of ours to the same destination is replaced: in one step where the cloud can,
+  // else the new one first where it allows two, and only then the old one goes. Ok also where
+  // packets take it a moment later.
+  //
+  // conflict: the destination belongs to somebody else, who keeps it. invalid: this one will never
+  // do.
+  virtual Task<Result<>> ensure(Route route) = 0;
 
-  // Takes an element of list(); ok when it is gone.
-  virtual Task<Result<>> release(RouteSpec route) = 0;
+  // Takes an element of list() that is not foreign; ok when it is gone. One that has become another
+  // since it was listed stays: conflict.
+  virtual Task<Result<>> release(RouteState route) = 0;
 };
 
 // Packet filters in front of machines.
@@ -137,6 +180,7 @@ struct Capabilities {
   Instances* instances = nullptr;
   LoadBalancers* load_balancers = nullptr;
   TargetSets* target_sets = nullptr;
+  RouteTables* route_tables = nullptr;
   Routes* routes = nullptr;
   Firewalls* firewalls = nullptr;
 };

@@ -17,8 +17,8 @@ struct Faults {
   std::optional<std::size_t> errors = {};  // …or only of so many.
   bool silent = false;                     // No answer at all, until the caller gives up.
 
-  // So many further calls about load balancers and target sets have their effect, and the answer to
-  // it is lost on the way.
+  // So many further calls about load balancers, target sets and routes have their effect, and the
+  // answer to it is lost on the way.
   std::size_t answers_lost = 0;
 
   // Lists skip the items beyond, and say so, or do not.

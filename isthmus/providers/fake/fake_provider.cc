@@ -12,6 +12,8 @@ cloud::Capabilities FakeProvider::capabilities() {
   if (has_instances) has.instances = this;
   if (has_load_balancers) has.load_balancers = &load_balancers;
   if (has_target_sets) has.target_sets = &target_sets;
+  if (has_route_tables) has.route_tables = &route_tables;
+  if (has_routes) has.routes = &routes;
   return has;
 }
 

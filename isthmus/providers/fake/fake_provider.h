@@ -1,5 +1,5 @@
 // A cloud in memory, for tests: the machines are what the test says, and so are the faults; load
-// balancers are what was ensured and what the test makes of them.
+// balancers and routes are what was ensured and what the test makes of them.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,9 @@
 #include "isthmus/cloud/provider.h"
 #include "isthmus/providers/fake/fake_calls.h"
 #include "isthmus/providers/fake/fake_load_balancers.h"
+#include "isthmus/providers/fake/fake_route_tables.h"
+#include "isthmus/providers/fake/fake_router.h"
+#include "isthmus/providers/fake/fake_routes.h"
 #include "isthmus/providers/fake/fake_target_sets.h"
 
 namespace isthmus::providers::fake {
@@ -33,12 +36,19 @@ class FakeProvider final : public FakeCalls, public cloud::Provider, private clo
   FakeLoadBalancers load_balancers{*this, target_sets};
   FakeTargetSets target_sets{*this, load_balancers};
 
+  FakeRouter router;
+  FakeRouteTables route_tables{*this, router, machines};
+  FakeRoutes routes{*this, router};
+
   // What this cloud is able to do; set before it is asked.
   bool has_instances = true;
   bool has_load_balancers = true;
   bool has_target_sets = true;
+  bool has_route_tables = true;
+  bool has_routes = false;
 
-  // Calls that came in, whatever became of them; those of load balancers are counted there.
+  // Calls that came in, whatever became of them; those of load balancers and routes are
+  // counted there.
   std::size_t gets = 0;
   std::size_t lists = 0;
   std::size_t checks = 0;

@@ -47,4 +47,22 @@ Task<Result<>> FakeTargetSets::release(std::string name) {
   co_return {};
 }
 
+Task<Result<cloud::TargetSetPreview>> FakeTargetSets::preview(cloud::TargetSetSpec spec) {
+  using Effect = cloud::LoadBalancerPreview::Effect;
+  ++previews;
+  CO_TRY(co_await calls_.suffer());
+  CO_TRY(calls_.deliver());
+  if (!supported) co_return not_here();
+  if (spec.name.empty()) co_return fail(Outcome::invalid, "name: a target set has one");
+  const auto found = standing.find(spec.name);
+  if (found == standing.end()) {
+    co_return cloud::TargetSetPreview{Effect::created,
+                                      {{"targets", "", fmt::format("{}", spec.targets.size())}}};
+  }
+  if (found->second == spec) co_return cloud::TargetSetPreview{};
+  co_return cloud::TargetSetPreview{Effect::changed,
+                                    {{"targets", fmt::format("{}", found->second.targets.size()),
+                                      fmt::format("{}", spec.targets.size())}}};
+}
+
 }  // namespace isthmus::providers::fake

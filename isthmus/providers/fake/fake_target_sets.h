@@ -19,12 +19,14 @@ class FakeTargetSets final : public cloud::TargetSets {
 
   Task<Result<>> ensure(cloud::TargetSetSpec spec) override;
   Task<Result<>> release(std::string name) override;
+  Task<Result<cloud::TargetSetPreview>> preview(cloud::TargetSetSpec spec) override;
 
   std::map<std::string, cloud::TargetSetSpec, std::less<>> standing;
   bool supported = true;  // Off: every answer is `unsupported`.
 
   std::size_t ensures = 0;
   std::size_t releases = 0;
+  std::size_t previews = 0;
   std::size_t writes = 0;  // Calls of ensure that changed something.
 
  private:

@@ -35,6 +35,20 @@ TEST_F(fake_target_sets, reach_their_users_when_they_change) {
   EXPECT_GT(now->revision, made->revision);
 }
 
+TEST_F(fake_target_sets, foretell_what_would_become_of_them) {
+  using Effect = cloud::LoadBalancerPreview::Effect;
+  const auto effect = [&] { return world.run(cloud.target_sets.preview(set))->effect; };
+  EXPECT_EQ(effect(), Effect::created);
+  EXPECT_TRUE(cloud.target_sets.standing.empty());
+  EXPECT_TRUE(ensure(set));
+  EXPECT_EQ(effect(), Effect::unchanged);
+  set.targets.pop_back();
+  EXPECT_EQ(effect(), Effect::changed);
+  EXPECT_EQ(world.run(cloud.target_sets.preview({})).outcome(), Outcome::invalid);
+  cloud.target_sets.supported = false;
+  EXPECT_EQ(world.run(cloud.target_sets.preview(set)).outcome(), Outcome::unsupported);
+}
+
 TEST_F(fake_target_sets, stay_while_they_are_used) {
   EXPECT_TRUE(ensure(set));
   EXPECT_TRUE(world.run(cloud.load_balancers.ensure(user)));
