@@ -23,7 +23,8 @@ Task<Result<>> lets_us_in(ConformanceBench& bench) {
   const Capabilities once = bench.provider().capabilities();
   const Capabilities again = bench.provider().capabilities();
   if (once.instances != again.instances || once.load_balancers != again.load_balancers ||
-      once.target_sets != again.target_sets) {
+      once.target_sets != again.target_sets || once.route_tables != again.route_tables ||
+      once.routes != again.routes) {
     co_return bench.failed("what the provider is able to do changes between two questions",
                            "capabilities are constant from construction to destruction");
   }
@@ -39,6 +40,7 @@ std::vector<ConformanceCheck> all_checks() {
   add_attribute_checks(checks);
   add_news_checks(checks);
   add_target_set_checks(checks);
+  add_route_checks(checks);
   return checks;
 }
 
@@ -85,6 +87,10 @@ Task<std::string> why_no_balancers(ConformanceBench& bench) {
 std::string missing(Needs needs, const Capabilities& has, const Lacks& lacks) {
   if (needs == Needs::instances) return lacks.instances;
   if (needs == Needs::load_balancers) return lacks.load_balancers;
+  if (needs == Needs::route_tables && has.route_tables == nullptr) {
+    return "the provider has no tables of routes";
+  }
+  if (needs == Needs::routes && has.routes == nullptr) return "the provider has no single routes";
   if (needs != Needs::target_sets) return {};
   if (has.target_sets == nullptr) return "the provider has no target sets";
   return lacks.load_balancers;

@@ -1,11 +1,11 @@
 // Whether a provider keeps the contract of provider.h: a test as a library, for the providers of
 // this house in their unit tests and for any other against its live cloud.
 //
-// It makes load balancers and target sets under names of its own, of a cluster uid that it makes up
-// for the run, and takes them away again, also when a step has failed. It never asks for a change
-// of anything else, so it may run beside others in a cloud that is in use. It holds at most two
-// addresses of a pool at a time, a third where a stranger is given; what it made sends to addresses
-// that belong to nobody (RFC 5737, RFC 3849).
+// It makes load balancers, target sets and routes under names of its own, of a cluster uid that it
+// makes up for the run, and takes them away again, also when a step has failed. It never asks for a
+// change of anything else, so it may run beside others in a cloud that is in use. It holds at most
+// two addresses of a pool at a time, a third where a stranger is given; what it made sends to
+// addresses that belong to nobody, and so does who would take its routes (RFC 5737, RFC 3849).
 //
 // Every wait is bounded, and no step waits for another: each makes what it needs. What a cloud may
 // leave out (a capability that is null or `unsupported`, an attribute that it refuses) is skipped
@@ -38,6 +38,10 @@ struct ConformanceOptions {
   // Where its load balancers send to, if the defaults will not do: at least three of each family
   // that is tested. Nothing has to answer there.
   std::vector<IpAddress> target_addresses = {};
+
+  // Where its routes lie, if the defaults (203.0.113.0/24, and 2001:db8:fffe::/48 where IPv6 is
+  // tested) will not do: networks that nobody uses, of at most 24 bits for IPv4 and 56 for IPv6.
+  std::vector<IpPrefix> route_ranges = {};
 
   Duration call_deadline = std::chrono::seconds(10);     // Of one call.
   Duration patience = std::chrono::seconds(30);          // Until something is settled, or gone.

@@ -18,6 +18,31 @@ IpAddress documentation_address(IpFamily family, std::size_t number) {
   return parse_ip(text).value();
 }
 
+// Every route of the test has one of these, of the range that the routes of its family lie in.
+constexpr std::uint8_t kRouteBitsBelowRange = 4;
+
+IpPrefix documentation_range(IpFamily family) {
+  return parse_prefix(family == IpFamily::v4 ? "203.0.113.0/24" : "2001:db8:fffe::/48").value();
+}
+
+// The network of that number inside the range: its next four bits say it.
+IpPrefix network_of(const IpPrefix& range, std::size_t number) {
+  IpAddress address = range.address;
+  for (std::uint8_t bit = 0; bit < kRouteBitsBelowRange; ++bit) {
+    const std::size_t place = range.bits + bit;
+    const bool is_set = ((number >> (kRouteBitsBelowRange - 1U - bit)) & 1U) != 0;
+    if (is_set) address.bytes[place / 8] |= static_cast<std::uint8_t>(0x80U >> (place % 8));
+  }
+  return {address, static_cast<std::uint8_t>(range.bits + kRouteBitsBelowRange)};
+}
+
+std::vector<IpPrefix> route_ranges_of(const ConformanceOptions& options) {
+  if (!options.route_ranges.empty()) return options.route_ranges;
+  std::vector<IpPrefix> ranges;
+  for (const IpFamily family : options.families) ranges.push_back(documentation_range(family));
+  return ranges;
+}
+
 ClusterUid made_up_cluster(Random& random) { return ClusterUid::parse(random.uuid()).value(); }
 
 std::string made_up_name(const ClusterUid& cluster, Random& random) {
@@ -95,6 +120,36 @@ TargetSetSpec ConformanceBench::set_of(std::size_t targets) const {
   return spec;
 }
 
+RouteTableSpec ConformanceBench::table_of(const std::vector<ProviderId>& machines) const {
+  RouteTableSpec spec{.name = table(),
+                      .labels = {{std::string(kClusterLabel), cluster_.text()}},
+                      .ranges = route_ranges_of(options_)};
+  for (std::size_t number = 0; number < machines.size(); ++number) {
+    spec.routes.push_back(
+        {.destination = network_of(spec.ranges[0], number), .instance = machines[number]});
+  }
+  return spec;
+}
+
+bool ConformanceBench::is_in_ranges(const IpPrefix& destination) const {
+  return std::ranges::any_of(route_ranges_of(options_),
+                             [&](const IpPrefix& range) { return range.contains(destination); });
+}
+
+std::string ConformanceBench::route_ranges_text() const {
+  std::vector<std::string> texts;
+  for (const IpPrefix& range : route_ranges_of(options_)) texts.push_back(to_string(range));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// The neighbour of the first range: the last bit of its prefix is the other one.
+IpPrefix ConformanceBench::outside_of_ranges() const {
+  IpPrefix range = route_ranges_of(options_)[0];
+  const std::size_t place = range.bits - 1U;
+  range.address.bytes[place / 8] ^= static_cast<std::uint8_t>(0x80U >> (place % 8));
+  return network_of(range, 0);
+}
+
 bool ConformanceBench::is_ours(std::string_view name) const {
   return is_owned_name(name, kConformanceKind, cluster_);
 }
@@ -119,6 +174,10 @@ Task<Result<>> ConformanceBench::try_ensure_set(TargetSetSpec spec) {
 
 Task<Result<>> ConformanceBench::try_release_set(std::string name) {
   return call<void>([this, name = std::move(name)] { return sets().release(name); });
+}
+
+Task<Result<TargetSetPreview>> ConformanceBench::try_preview_set(TargetSetSpec spec) {
+  return call<TargetSetPreview>([this, spec = std::move(spec)] { return sets().preview(spec); });
 }
 
 Task<Result<LoadBalancerState>> ConformanceBench::ensure(LoadBalancerSpec spec) {
@@ -263,7 +322,37 @@ Task<std::vector<std::string>> ConformanceBench::clean_up() {
     const Result<> released = co_await release_set_within_patience(set_);
     if (!released && released.outcome() != Outcome::unsupported) left.push_back(set_);
   }
+  const std::vector<std::string> routes = co_await clean_up_routes();
+  left.insert(left.end(), routes.begin(), routes.end());
   co_return left;
+}
+
+Task<std::vector<std::string>> ConformanceBench::clean_up_routes() {
+  std::vector<std::string> left;
+  if (doors_.provider.capabilities().route_tables != nullptr) {
+    const Result<> released = co_await call<void>([this] { return tables().release(table()); });
+    const bool was_there = !released && released.outcome() != Outcome::unsupported &&
+                           released.outcome() != Outcome::denied;
+    if (was_there) left.push_back(table());
+  }
+  if (doors_.provider.capabilities().routes == nullptr) co_return left;
+  const Result<Listing<RouteState>> listed =
+      co_await call<Listing<RouteState>>([this] { return singles().list(); });
+  if (!listed) co_return left;
+  for (const RouteState& state : listed->items) {
+    if (!is_in_ranges(state.destination)) continue;
+    const Result<> released =
+        co_await call<void>([this, state] { return singles().release(state); });
+    if (!released) left.push_back("the route to " + to_string(state.destination));
+  }
+  co_return left;
+}
+
+Task<Result<>> ConformanceBench::until_so(std::function<bool()> is_so) {
+  Scope& here = co_await current_scope();
+  const Moment until = later(here.loop().now(), options_.follow_patience);
+  while (!is_so()) CO_TRY(co_await pause(nullptr, until));
+  co_return {};
 }
 
 Task<Result<>> ConformanceBench::release_within_patience(LoadBalancers& from, std::string name) {

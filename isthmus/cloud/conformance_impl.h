@@ -36,6 +36,8 @@ class ConformanceBench final {
   const ConformanceOptions& options() const { return options_; }
   LoadBalancers& balancers() { return *doors_.provider.capabilities().load_balancers; }
   TargetSets& sets() { return *doors_.provider.capabilities().target_sets; }
+  RouteTables& tables() { return *doors_.provider.capabilities().route_tables; }
+  Routes& singles() { return *doors_.provider.capabilities().routes; }
   const std::string& cluster() const { return cluster_.text(); }
   std::string made_up_id() { return doors_.random.uuid(); }
 
@@ -47,17 +49,24 @@ class ConformanceBench final {
   // What was seen of a call that should have been answered otherwise.
   std::unexpected<Error> failed_call(std::string_view what, const Error& error);
 
-  // Names and wishes. `first` and `second` are the only load balancers of the test, and `set` is
-  // its target set; a wish is of one TCP listener to one target.
+  // Names and wishes. `first` and `second` are the only load balancers of the test, `set` is its
+  // target set and `table` its table of routes; a wish is of one TCP listener to one target.
   const std::string& first() const { return first_; }
   const std::string& second() const { return second_; }
   const std::string& set() const { return set_; }
+  const std::string& table() const { return set_; }
   LoadBalancerSpec wish(const std::string& name) const;
   LoadBalancerSpec wish_by_set(const std::string& name) const;
   TargetSetSpec set_of(std::size_t targets) const;
   // The machines 0, 1, …; without families: those of the options.
   Target target(std::size_t number, std::vector<IpFamily> families = {}) const;
   bool is_ours(std::string_view name) const;
+
+  // A table with a route to each of these machines, inside the ranges of the options.
+  RouteTableSpec table_of(const std::vector<ProviderId>& machines) const;
+  bool is_in_ranges(const IpPrefix& destination) const;
+  std::string route_ranges_text() const;
+  IpPrefix outside_of_ranges() const;
 
   // Runs a call with its deadline. `busy` is asked again as often as the patience allows, after the
   // time named: a cloud in use may limit us. The call is made anew by `make`.
@@ -76,6 +85,7 @@ class ConformanceBench final {
   Task<Result<LoadBalancerPreview>> try_preview(LoadBalancerSpec spec);
   Task<Result<>> try_ensure_set(TargetSetSpec spec);
   Task<Result<>> try_release_set(std::string name);
+  Task<Result<TargetSetPreview>> try_preview_set(TargetSetSpec spec);
 
   // Ensured and settled, with its addresses; ensured anew while it leaves.
   Task<Result<LoadBalancerState>> standing(LoadBalancerSpec spec);
@@ -95,12 +105,16 @@ class ConformanceBench final {
   // Fails unless exactly one of that name is listed.
   Task<Result<>> listed_once(std::string name);
 
+  // Ok as soon as it is so; deadline when the patience for news is at its end.
+  Task<Result<>> until_so(std::function<bool()> is_so);
+
   // Takes away whatever the run may have made and answers what could not be.
   Task<std::vector<std::string>> clean_up();
 
  private:
   Task<Result<>> release_within_patience(LoadBalancers& from, std::string name);
   Task<Result<>> release_set_within_patience(std::string name);
+  Task<std::vector<std::string>> clean_up_routes();
   Task<Result<>> pause(const Error* error, Moment until);
 
   ConformanceDoors doors_;
@@ -127,7 +141,14 @@ Task<Result<T>> ConformanceBench::call(std::function<Task<Result<T>>()> make) {
 // A step that can be named, explained and run.
 struct ConformanceCheck {
   // What the provider must have; where it has not, the step is skipped.
-  enum class Needs : std::uint8_t { nothing, instances, load_balancers, target_sets };
+  enum class Needs : std::uint8_t {
+    nothing,
+    instances,
+    load_balancers,
+    target_sets,
+    route_tables,
+    routes,
+  };
 
   std::string name;
   std::string checks;
@@ -142,5 +163,6 @@ void add_attribute_checks(std::vector<ConformanceCheck>& checks);   // conforman
 void add_address_checks(std::vector<ConformanceCheck>& checks);     // conformance_addresses.cc
 void add_news_checks(std::vector<ConformanceCheck>& checks);        // conformance_news.cc
 void add_target_set_checks(std::vector<ConformanceCheck>& checks);  // conformance_target_sets.cc
+void add_route_checks(std::vector<ConformanceCheck>& checks);       // conformance_routes.cc
 
 }  // namespace isthmus::cloud

@@ -58,6 +58,26 @@ Task<Result<>> changes_all_users_at_once(ConformanceBench& bench) {
   co_return {};
 }
 
+Task<Result<>> foretells_a_set(ConformanceBench& bench) {
+  using Effect = LoadBalancerPreview::Effect;
+  CO_TRY(co_await without_set(bench));
+  // The second time by an ensure: one that was written by its preview would be unchanged before.
+  const std::vector<std::pair<std::size_t, Effect>> story{
+      {2, Effect::created}, {2, Effect::unchanged}, {1, Effect::changed}};
+  for (const auto& [targets, effect] : story) {
+    for (int look = 0; look < 2; ++look) {
+      const Result<TargetSetPreview> preview =
+          co_await bench.try_preview_set(bench.set_of(targets));
+      if (!preview) co_return bench.failed_call("preview of a target set", preview.error());
+      if (preview->effect == effect) continue;
+      co_return bench.failed("the preview of a target set is wrong about what ensure would do",
+                             "answer created, changed or unchanged, and write nothing");
+    }
+    CO_TRY(co_await bench.ensure_set(bench.set_of(targets)));
+  }
+  co_return {};
+}
+
 Task<Result<>> keeps_a_used_set(ConformanceBench& bench) {
   CO_TRY(co_await bench.ensure_set(bench.set_of(2)));
   CO_TRY(co_await bench.standing(bench.wish_by_set(bench.first())));
@@ -83,6 +103,8 @@ void add_target_set_checks(std::vector<ConformanceCheck>& checks) {
       sends_to_a_set);
   add("set-changed", "A set that is changed once reaches all load balancers that use it",
       changes_all_users_at_once);
+  add("set-preview", "A preview of a set foretells what ensure does, and writes nothing",
+      foretells_a_set);
   add("set-in-use", "A set that is used is not released; unused it is, and again is ok",
       keeps_a_used_set);
 }

@@ -53,6 +53,16 @@ Task<Result<>> set_was_absent(FakeProvider& cloud, std::string name) {
   co_return released;
 }
 
+Task<Result<TargetSetPreview>> preview_writes(FakeProvider& cloud, TargetSetSpec spec) {
+  Result<TargetSetPreview> preview = co_await cloud.target_sets.preview(spec);
+  CO_TRY(co_await cloud.target_sets.ensure(std::move(spec)));
+  co_return preview;
+}
+
+Task<Result<TargetSetPreview>> preview_of_a_new_one(FakeProvider&, TargetSetSpec) {
+  co_return TargetSetPreview{.effect = LoadBalancerPreview::Effect::created};
+}
+
 // Only the first of those that use the set hears of it.
 Task<Result<Balancer>> get_stale(FakeProvider& cloud, std::string name) {
   Result<Balancer> got = co_await cloud.load_balancers.get(name);
@@ -72,6 +82,12 @@ std::vector<Mutant> mutants() {
        .caught_by = "set-changed",
        .ensure_set = set_with_generations},
       {.name = "changes_one_user_of_a_set", .caught_by = "set-changed", .get = get_stale},
+      {.name = "makes_a_set_by_its_preview",
+       .caught_by = "set-preview",
+       .preview_set = preview_writes},
+      {.name = "takes_every_set_for_a_new_one",
+       .caught_by = "set-preview",
+       .preview_set = preview_of_a_new_one},
       {.name = "releases_a_used_set", .caught_by = "set-in-use", .release_set = set_goes},
       {.name = "empties_a_used_set", .caught_by = "set-in-use", .release_set = set_goes_in_silence},
       {.name = "cannot_release_a_set_twice",

@@ -37,6 +37,7 @@ TEST_F(conformance, passes_with_everything_and_leaves_nothing_behind) {
   FakeProvider stranger;
   stranger.load_balancers.owner = "stranger";
   stranger.load_balancers.share_pool_of(cloud.load_balancers);
+  stranger.route_tables.share_ranges_with(cloud.route_tables);
 
   const ConformanceReport report = run(cloud, {}, &stranger);
 
@@ -53,6 +54,7 @@ TEST_F(conformance, passes_with_everything_and_leaves_nothing_behind) {
 TEST_F(conformance, passes_on_a_cloud_that_does_everything_at_once) {
   cloud.load_balancers.settle_after = 0s;
   cloud.load_balancers.release_takes = 0s;
+  cloud.route_tables.apply_after = 0s;
   EXPECT_EQ(all(run(cloud), Verdict::failed), none());
 }
 
@@ -66,16 +68,20 @@ TEST_F(conformance, passes_through_the_guard_and_on_a_slow_cloud) {
 
 TEST_F(conformance, skips_what_a_cloud_is_without) {
   cloud.has_target_sets = false;
+  cloud.has_routes = false;
   cloud.load_balancers.tells = false;
+  cloud.route_tables.tells = false;
   const ConformanceReport report = run(cloud);
   EXPECT_TRUE(report.passed());
   const auto skipped = all(report, Verdict::skipped);
-  EXPECT_EQ(skipped.size(), 5U);
-  for (const std::string name : {"targets-by-set", "set-changed", "set-in-use", "news"}) {
+  EXPECT_EQ(skipped.size(), 10U);
+  for (const std::string name : {"targets-by-set", "set-changed", "set-preview", "set-in-use",
+                                 "news", "routes-news", "route-made", "route-released"}) {
     EXPECT_TRUE(skipped.contains(name)) << name;
     EXPECT_FALSE(skipped.at(name).empty()) << name;
   }
   EXPECT_TRUE(skipped.contains("other-owner"));
+  EXPECT_TRUE(skipped.contains("routes-other-owner"));
 }
 
 TEST_F(conformance, takes_target_sets_that_are_unsupported_for_missing_ones) {

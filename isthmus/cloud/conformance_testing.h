@@ -32,6 +32,14 @@ struct Mutant {
   Task<Result<>> (*follow)(FakeProvider&, Tell) = nullptr;
   Task<Result<>> (*ensure_set)(FakeProvider&, TargetSetSpec) = nullptr;
   Task<Result<>> (*release_set)(FakeProvider&, std::string) = nullptr;
+  Task<Result<TargetSetPreview>> (*preview_set)(FakeProvider&, TargetSetSpec) = nullptr;
+  Task<Result<RouteTableState>> (*ensure_table)(FakeProvider&, RouteTableSpec) = nullptr;
+  Task<Result<RouteTableState>> (*get_table)(FakeProvider&, std::string) = nullptr;
+  Task<Result<>> (*release_table)(FakeProvider&, std::string) = nullptr;
+  Task<Result<>> (*follow_table)(FakeProvider&, std::string, RouteTables::Tell) = nullptr;
+  Task<Result<Listing<RouteState>>> (*list_routes)(FakeProvider&) = nullptr;
+  Task<Result<>> (*ensure_route)(FakeProvider&, Route) = nullptr;
+  Task<Result<>> (*release_route)(FakeProvider&, RouteState) = nullptr;
   Task<Result<Instance>> (*get_machine)(FakeProvider&, ProviderId) = nullptr;
   Task<Result<Machines>> (*list_machines)(FakeProvider&, InstanceQuery) = nullptr;
   Task<Result<>> (*check)(FakeProvider&) = nullptr;
@@ -47,8 +55,11 @@ class MutantProvider final : public Provider {
   const std::string& scheme() const override { return cloud_.scheme(); }
   Capabilities capabilities() override {
     const Capabilities has = cloud_.capabilities();
-    return {has.instances ? &machines_ : nullptr, has.load_balancers ? &balancers_ : nullptr,
-            has.target_sets ? &sets_ : nullptr};
+    return {.instances = has.instances ? &machines_ : nullptr,
+            .load_balancers = has.load_balancers ? &balancers_ : nullptr,
+            .target_sets = has.target_sets ? &sets_ : nullptr,
+            .route_tables = has.route_tables ? &tables_ : nullptr,
+            .routes = has.routes ? &routes_ : nullptr};
   }
   Task<Result<>> check() override { return mutant_.check ? mutant_.check(cloud_) : cloud_.check(); }
 
@@ -107,7 +118,51 @@ class MutantProvider final : public Provider {
       if (self.mutant_.release_set) return self.mutant_.release_set(self.cloud_, std::move(name));
       return self.cloud_.target_sets.release(std::move(name));
     }
+    Task<Result<TargetSetPreview>> preview(TargetSetSpec spec) override {
+      if (self.mutant_.preview_set) return self.mutant_.preview_set(self.cloud_, std::move(spec));
+      return self.cloud_.target_sets.preview(std::move(spec));
+    }
     MutantProvider& self;
+  };
+
+  struct TableDoor final : RouteTables {
+    explicit TableDoor(MutantProvider& owner) : self(owner), next(owner.cloud_.route_tables) {}
+    Task<Result<RouteTableState>> ensure(RouteTableSpec spec) override {
+      const auto wrong = self.mutant_.ensure_table;
+      return wrong ? wrong(self.cloud_, std::move(spec)) : next.ensure(std::move(spec));
+    }
+    Task<Result<RouteTableState>> get(std::string name) override {
+      const auto wrong = self.mutant_.get_table;
+      return wrong ? wrong(self.cloud_, std::move(name)) : next.get(std::move(name));
+    }
+    Task<Result<>> release(std::string name) override {
+      const auto wrong = self.mutant_.release_table;
+      return wrong ? wrong(self.cloud_, std::move(name)) : next.release(std::move(name));
+    }
+    Task<Result<>> follow(std::string name, RouteTables::Tell tell) override {
+      const auto wrong = self.mutant_.follow_table;
+      return wrong ? wrong(self.cloud_, std::move(name), std::move(tell))
+                   : next.follow(std::move(name), std::move(tell));
+    }
+    MutantProvider& self;
+    RouteTables& next;
+  };
+
+  struct RouteDoor final : Routes {
+    explicit RouteDoor(MutantProvider& owner) : self(owner), next(owner.cloud_.routes) {}
+    Task<Result<Listing<RouteState>>> list() override {
+      return self.mutant_.list_routes ? self.mutant_.list_routes(self.cloud_) : next.list();
+    }
+    Task<Result<>> ensure(Route route) override {
+      const auto wrong = self.mutant_.ensure_route;
+      return wrong ? wrong(self.cloud_, std::move(route)) : next.ensure(std::move(route));
+    }
+    Task<Result<>> release(RouteState route) override {
+      const auto wrong = self.mutant_.release_route;
+      return wrong ? wrong(self.cloud_, std::move(route)) : next.release(std::move(route));
+    }
+    MutantProvider& self;
+    Routes& next;
   };
 
   FakeProvider& cloud_;
@@ -115,6 +170,8 @@ class MutantProvider final : public Provider {
   MachineDoor machines_{*this};
   BalancerDoor balancers_{*this};
   SetDoor sets_{*this};
+  TableDoor tables_{*this};
+  RouteDoor routes_{*this};
 };
 
 // A world with a cloud that takes its time, and machines in it.
@@ -124,6 +181,8 @@ struct ConformanceWorld {
     cloud.add("2", "node2");
     cloud.load_balancers.settle_after = std::chrono::seconds(1);
     cloud.load_balancers.release_takes = std::chrono::seconds(1);
+    cloud.route_tables.apply_after = std::chrono::seconds(1);
+    cloud.has_routes = true;
   }
 
   ConformanceReport run(Provider& provider, ConformanceOptions options = {},
