@@ -114,7 +114,8 @@ class BackendFixture : public ::testing::Test {
     write("/inventory", "instances: []");
     write("/proc/sys/net/ipv4/ip_forward", "1\n");
     write("/proc/sys/net/ipv6/conf/all/forwarding", "1\n");
-    const std::string text = std::string(kOwners) + std::string(host);
+    const std::string text = std::string(host.empty() ? kOwners : kRoutingOwners) +
+                             std::string(kSurroundings) + std::string(host);
     write("/config", text);
     Mistakes mistakes;
     const backend::Config config = backend::parse_config(text, "/config", mistakes);
@@ -126,12 +127,21 @@ class BackendFixture : public ::testing::Test {
     EXPECT_TRUE(world.run(server->start()));
   }
 
-  static constexpr std::string_view kOwners = R"(
+  static constexpr std::string_view kSurroundings = R"(
 listen: ["unix:/s"]
 store: {sqlite: ":memory:"}
 inventory: /inventory
 adminTokenFile: /admin
+)";
+  static constexpr std::string_view kOwners = R"(
 owners: [{name: prod, tokenFile: /prod}, {name: test, tokenFile: /test}]
+)";
+
+  // Where there is a host that can: each may have routes where the conformance test makes them.
+  static constexpr std::string_view kRoutingOwners = R"(
+owners:
+- {name: prod, tokenFile: /prod, routes: {destinations: [203.0.113.0/24, "2001:db8:fffe::/48"]}}
+- {name: test, tokenFile: /test, routes: {destinations: [203.0.113.0/24, "2001:db8:fffe::/48"]}}
 )";
 
   // Four addresses, 10.0.0.100 to 10.0.0.103.

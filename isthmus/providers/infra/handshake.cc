@@ -19,6 +19,9 @@ std::string lack_of(std::string_view capability) {
     return "the server does not tell what happens to load balancers";
   }
   if (capability == api::capability::target_sets) return "the server has no target sets";
+  if (capability == api::capability::route_tables) {
+    return "the server makes no routes: its version knows none, or its configuration has no host";
+  }
   return fmt::format("the server has no {}", capability);
 }
 

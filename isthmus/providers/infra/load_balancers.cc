@@ -62,7 +62,7 @@ Task<Result<cloud::LoadBalancerState>> InfraLoadBalancers::get(std::string name)
   ObjectId id = CO_TRY(co_await id_of(std::move(name)));
   Result<api::LoadBalancer> found = co_await client_.balancer(std::move(id));
   if (!found) co_return noted(std::move(found).error());
-  co_return to_cloud(*std::move(found));
+  co_return to_cloud_in_detail(*std::move(found));
 }
 
 Task<Result<cloud::Listing<cloud::LoadBalancerState>>> InfraLoadBalancers::list() {

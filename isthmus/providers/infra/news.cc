@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "isthmus/base/duration.h"
-#include "isthmus/base/scope.h"
 #include "isthmus/providers/infra/listing.h"
 #include "isthmus/providers/infra/translate.h"
 
@@ -17,35 +15,9 @@ namespace api = isthmus::infra::api;
 using News = cloud::LoadBalancerNews;
 using Type = api::WatchEvent::Type;
 
-// So many lines are taken in before everybody else has a turn: some 50 µs each.
-constexpr int kLinesAtOnce = 20;
-
 // An address that is held or cools down is nobody else's yet; only one that is gone is free.
 bool frees_something(const api::WatchEvent& event) {
   return event.pool || (event.address && event.type == Type::removed);
-}
-
-Task<Result<>> read_stream(net::LineReader& lines, NewsReader& news) {
-  Scope& scope = co_await current_scope();
-  Moment silent_until = later(scope.loop().now(), kSilenceMax);
-  for (int count = 1;; ++count) {
-    const Moment until = std::min(silent_until, news.due().value_or(silent_until));
-    const Result<std::string> line = co_await with_deadline(until, lines.next());
-    if (scope.is_cancelled()) co_return fail(scope.reason(), "no longer followed");
-    const Moment now = scope.loop().now();
-    if (line && line->empty()) co_return fail(Outcome::lost, "the watch has ended");
-    if (line) {
-      CO_TRY(news.take(*line, now));
-      silent_until = later(now, kSilenceMax);
-    } else if (line.outcome() != Outcome::deadline) {
-      co_return std::unexpected(line.error());
-    } else if (now >= silent_until) {
-      co_return fail(Outcome::lost,
-                     fmt::format("the watch was silent for {}", format_duration(kSilenceMax)));
-    }
-    if (news.due() && *news.due() <= now) news.tell_resources();
-    if (count % kLinesAtOnce == 0) CO_TRY(co_await yield());
-  }
 }
 
 }  // namespace
@@ -116,7 +88,7 @@ Task<Result<>> tell_news(ObjectsClient& client, const InfraTargetSets& sets, std
     co_return std::unexpected(std::move(error));
   }
   NewsReader news(sets, std::move(owner), std::move(tell));
-  Result<> ended = co_await read_stream(**lines, news);
+  Result<> ended = co_await read_watch(**lines, news);
   co_return ended;
 }
 

@@ -14,29 +14,27 @@
 #include "isthmus/infra/api/watch_event.h"
 #include "isthmus/providers/infra/objects_client.h"
 #include "isthmus/providers/infra/target_sets.h"
+#include "isthmus/providers/infra/watch_stream.h"
 
 namespace isthmus::providers::infra {
-
-// The API promises a bookmark every 30 seconds on a quiet stream: after two of them that did not
-// come, and some patience, nobody is there any more.
-inline constexpr Duration kSilenceMax = std::chrono::seconds(75);
 
 // That pools, addresses or target sets changed is told once for all that happened so long, because
 // everybody who was refused is asked again for it.
 inline constexpr Duration kResourcesDelay = std::chrono::milliseconds(500);
 
 // From lines to news. A resource; the sets outlive it.
-class NewsReader final {
+class NewsReader final : public WatchReader {
  public:
   NewsReader(const InfraTargetSets& sets, std::string owner,
              std::function<void(cloud::LoadBalancerNews)> tell);
 
   // Takes in one line and tells what it says of load balancers. lost: it cannot be understood, is
   // about another owner's load balancer, or says that the stream ends.
-  Result<> take(std::string_view line, Moment now);
+  Result<> take(std::string_view line, Moment now) override;
 
   // When tell_resources() is to be called, if at all.
-  std::optional<Moment> due() const { return due_; }
+  std::optional<Moment> due() const override { return due_; }
+  void on_due() override { tell_resources(); }
 
   // Tells that resources changed, if after all somebody may be interested.
   void tell_resources();

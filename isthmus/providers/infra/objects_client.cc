@@ -1,6 +1,7 @@
 #include "isthmus/providers/infra/objects_client.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -29,6 +30,7 @@ std::string path_of(std::string_view kind, const ObjectId& id) {
 }
 std::string balancer_path(const ObjectId& id) { return path_of("loadbalancers", id); }
 std::string target_set_path(const ObjectId& id) { return path_of("targetsets", id); }
+std::string route_table_path(const ObjectId& id) { return path_of("routetables", id); }
 
 bool is_success(const net::Response& response) {
   return response.status == 200 || response.status == 201;
@@ -39,6 +41,12 @@ bool says_there_is_none(const net::Response& response, std::string_view type,
                         std::string_view path) {
   const std::optional<api::Problem> problem = problem_of(response);
   return problem && problem->suffix() == type && speaks_of(*problem, path).value_or(false);
+}
+
+// Whether nothing was done because what stands is not what we had seen.
+bool has_moved(const net::Response& response) {
+  const std::optional<api::Problem> problem = problem_of(response);
+  return problem && problem->suffix() == api::problem::revision_conflict;
 }
 
 // Whether the server knows the rest of the request, and not preferred addresses.
@@ -59,6 +67,37 @@ bool lacks_target_sets(const api::Problem& problem) {
          });
 }
 
+// Whether the server says, typed, that there is nothing: then no version of it can be expected.
+bool is_not_there(const net::Response& response) {
+  return response.status == 404 && problem_of(response).has_value();
+}
+
+// The place of the route that a pointer leads into; nullopt: it leads elsewhere.
+std::optional<std::size_t> place_of_route(std::string_view pointer) {
+  constexpr std::string_view kRoutes = "/spec/routes/";
+  if (!pointer.starts_with(kRoutes)) return std::nullopt;
+  const std::string_view rest = pointer.substr(kRoutes.size());
+  std::size_t place = 0;
+  const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), place);
+  if (error != std::errc() || (stop != rest.data() + rest.size() && *stop != '/')) {
+    return std::nullopt;
+  }
+  return place;
+}
+
+// Which routes are refused, if nothing else is wrong with the table; else nothing.
+std::map<std::size_t, std::string> refused_routes(const net::Response& response) {
+  std::map<std::size_t, std::string> refused;
+  const std::optional<api::Problem> problem = problem_of(response);
+  if (!problem || problem->suffix() != api::problem::invalid_spec) return refused;
+  for (const api::FieldError& error : problem->errors) {
+    const std::optional<std::size_t> place = place_of_route(error.pointer);
+    if (!place) return {};
+    refused.emplace(*place, error.detail);
+  }
+  return refused;
+}
+
 template <class Object>
 Result<Object> about(const ObjectId& id, Object object) {
   const api::Metadata& said = object.metadata;
@@ -77,8 +116,11 @@ Task<Result<std::optional<net::Response>>> ObjectsClient::put_balancer(Wish wish
     for (const IpAddress& address : wish.preferred) addresses.push_back(to_string(address));
     parameters.emplace_back(kPreferences, fmt::format("{}", fmt::join(addresses, ",")));
   }
-  const std::string target = net::with_query(balancer_path(wish.id), parameters);
-  net::Response response = CO_TRY(co_await send("PUT", target, std::move(wish.body)));
+  const std::string path = balancer_path(wish.id);
+  const std::string target = net::with_query(path, parameters);
+  Task<Result<net::Response>> asking = dry_run ? send("PUT", target, std::move(wish.body))
+                                               : change("PUT", path, target, std::move(wish.body));
+  net::Response response = CO_TRY(co_await std::move(asking));
   if (is_success(response)) co_return std::move(response);
   if (!wish.preferred.empty() && knows_no_preferences(response)) co_return std::nullopt;
   Error error = error_of(response, clock_.wall_now());
@@ -110,7 +152,7 @@ Task<Result<std::optional<api::DryRun>>> ObjectsClient::plan(Wish wish) {
 
 Task<Result<api::LoadBalancer>> ObjectsClient::balancer(ObjectId id) {
   const std::string path = balancer_path(id);
-  const net::Response response = CO_TRY(co_await send("GET", path));
+  const net::Response response = CO_TRY(co_await look(path));
   if (response.status == 200) {
     api::LoadBalancer answered = CO_TRY(api::decode_load_balancer(response.body));
     co_return about(id, std::move(answered));
@@ -124,7 +166,7 @@ Task<Result<api::LoadBalancer>> ObjectsClient::balancer(ObjectId id) {
 
 Task<Result<>> ObjectsClient::remove_balancer(ObjectId id) {
   const std::string path = balancer_path(id);
-  const net::Response response = CO_TRY(co_await send("DELETE", path));
+  const net::Response response = CO_TRY(co_await change("DELETE", path, path));
   if (says_there_is_none(response, api::problem::load_balancer_not_found, path)) {
     co_return Result<>{};
   }
@@ -148,15 +190,26 @@ Task<Result<api::LoadBalancerList>> ObjectsClient::balancers(std::string owner,
 }
 
 Task<Result<api::TargetSet>> ObjectsClient::put_target_set(ObjectId id, std::string body) {
-  const net::Response response = CO_TRY(co_await send("PUT", target_set_path(id), std::move(body)));
+  const std::string path = target_set_path(id);
+  const net::Response response = CO_TRY(co_await change("PUT", path, path, std::move(body)));
   if (!is_success(response)) co_return std::unexpected(error_of(response, clock_.wall_now()));
   api::TargetSet answered = CO_TRY(api::decode_target_set(response.body));
   co_return about(id, std::move(answered));
 }
 
+Task<Result<api::DryRun>> ObjectsClient::plan_target_set(ObjectId id, std::string body) {
+  const std::string target = net::with_query(target_set_path(id), {{"dryRun", "true"}});
+  const net::Response response = CO_TRY(co_await send("PUT", target, std::move(body)));
+  if (!is_success(response)) co_return std::unexpected(error_of(response, clock_.wall_now()));
+  api::DryRun plan = CO_TRY(api::decode_dry_run(response.body));
+  api::TargetSet planned = CO_TRY(api::decode_target_set(plan.object));
+  CO_TRY(about(id, std::move(planned)));
+  co_return std::move(plan);
+}
+
 Task<Result<>> ObjectsClient::remove_target_set(ObjectId id) {
   const std::string path = target_set_path(id);
-  const net::Response response = CO_TRY(co_await send("DELETE", path));
+  const net::Response response = CO_TRY(co_await change("DELETE", path, path));
   if (says_there_is_none(response, api::problem::target_set_not_found, path)) {
     co_return Result<>{};
   }
@@ -164,6 +217,59 @@ Task<Result<>> ObjectsClient::remove_target_set(ObjectId id) {
   api::TargetSet removed = CO_TRY(api::decode_target_set(response.body));
   CO_TRY(about(id, std::move(removed)));
   co_return Result<>{};
+}
+
+Task<Result<ObjectsClient::PutRoutes>> ObjectsClient::put_route_table(ObjectId id,
+                                                                      std::string body) {
+  const std::string path = route_table_path(id);
+  const net::Response response = CO_TRY(co_await change("PUT", path, path, std::move(body)));
+  if (!is_success(response)) {
+    PutRoutes put{.refused = refused_routes(response)};
+    if (put.refused.empty()) co_return std::unexpected(error_of(response, clock_.wall_now()));
+    co_return put;
+  }
+  api::RouteTable answered = CO_TRY(api::decode_route_table(response.body));
+  api::RouteTable table = CO_TRY(about(id, std::move(answered)));
+  co_return PutRoutes{.table = std::move(table)};
+}
+
+Task<Result<api::RouteTable>> ObjectsClient::route_table(ObjectId id) {
+  const std::string path = route_table_path(id);
+  const net::Response response = CO_TRY(co_await look(path));
+  if (response.status == 200) {
+    api::RouteTable answered = CO_TRY(api::decode_route_table(response.body));
+    co_return about(id, std::move(answered));
+  }
+  Error error = error_of(response, clock_.wall_now());
+  if (says_there_is_none(response, api::problem::route_table_not_found, path)) {
+    error.outcome = Outcome::absent;
+  }
+  co_return std::unexpected(std::move(error));
+}
+
+Task<Result<>> ObjectsClient::remove_route_table(ObjectId id) {
+  const std::string path = route_table_path(id);
+  const net::Response response = CO_TRY(co_await change("DELETE", path, path));
+  if (says_there_is_none(response, api::problem::route_table_not_found, path)) {
+    co_return Result<>{};
+  }
+  if (response.status != 200 && response.status != 202) {
+    co_return std::unexpected(error_of(response, clock_.wall_now()));
+  }
+  api::RouteTable leaving = CO_TRY(api::decode_route_table(response.body));
+  CO_TRY(about(id, std::move(leaving)));
+  co_return fail(Outcome::busy, "the routes are being taken away", kTakingDown);
+}
+
+Task<Result<api::RouteTableList>> ObjectsClient::route_tables(std::string owner,
+                                                              std::string continue_token) {
+  std::vector<std::pair<std::string, std::string>> parameters{
+      {"limit", std::to_string(kRouteTablesPerPage)}};
+  if (!continue_token.empty()) parameters.emplace_back("continue", std::move(continue_token));
+  const std::string path = fmt::format("/v1/owners/{}/routetables", net::percent_encode(owner));
+  const net::Response response = CO_TRY(co_await send("GET", net::with_query(path, parameters)));
+  if (response.status != 200) co_return std::unexpected(error_of(response, clock_.wall_now()));
+  co_return api::decode_route_table_list(response.body);
 }
 
 Task<Result<std::unique_ptr<net::LineReader>>> ObjectsClient::watch(std::string owner,
@@ -186,13 +292,44 @@ Task<Result<std::unique_ptr<net::LineReader>>> ObjectsClient::watch(std::string 
   co_return std::unexpected(error_of(refusal, clock_.wall_now()));
 }
 
+// What we have seen once is written over only as we have seen it. Where somebody else has written
+// meanwhile, nothing has happened yet, and it is looked at first: whoever may still send has the
+// last word.
+Task<Result<net::Response>> ObjectsClient::change(std::string method, std::string path,
+                                                  std::string target, std::string body) {
+  const std::string seen = seen_.find(path);
+  net::Response response = CO_TRY(co_await send(method, target, body, seen));
+  if (!seen.empty() && has_moved(response)) {
+    CO_TRY(co_await look(path));
+    response = CO_TRY(co_await send(method, target, std::move(body), seen_.find(path)));
+  }
+  const bool is_gone = is_success(response) && method == "DELETE";
+  if (is_gone || is_not_there(response)) {
+    seen_.forget(path);
+  } else {
+    seen_.learn(path, response);
+  }
+  co_return response;
+}
+
+Task<Result<net::Response>> ObjectsClient::look(std::string path) {
+  net::Response response = CO_TRY(co_await send("GET", path));
+  if (is_not_there(response)) {
+    seen_.forget(path);
+  } else {
+    seen_.learn(path, response);
+  }
+  co_return response;
+}
+
 Task<Result<net::Response>> ObjectsClient::send(std::string method, std::string target,
-                                                std::string body) {
+                                                std::string body, std::string expected) {
   net::Request request{.method = std::move(method),
                        .target = std::move(target),
                        .headers = {{"Accept", kAccept}},
                        .body = std::move(body)};
   if (!request.body.empty()) request.headers.set("Content-Type", "application/json");
+  if (!expected.empty()) request.headers.set("If-Match", expected);
   net::Response response = CO_TRY(co_await transport_.call(std::move(request)));
   co_return response;
 }

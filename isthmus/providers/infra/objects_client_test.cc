@@ -42,6 +42,52 @@ TEST_F(objects_client, writes_a_load_balancer_with_one_put) {
   EXPECT_THAT(server.seen, ElementsAre("PUT " + kPath));
 }
 
+net::Response versioned(net::Response response, std::string tag) {
+  response.headers.set("ETag", std::move(tag));
+  return response;
+}
+
+TEST_F(objects_client, writes_over_what_it_has_seen_only_as_it_was_seen) {
+  server.answer("PUT " + kPath, versioned(json_answer(encode(ready_balancer()), 201), "\"7\""));
+  EXPECT_EQ(put(), Outcome::ok);
+  EXPECT_EQ(server.last.headers.find("If-Match"), std::nullopt) << "nothing was seen yet";
+  server.answer("PUT " + kPath, versioned(json_answer(encode(ready_balancer())), "\"8\""));
+  EXPECT_EQ(put(), Outcome::ok);
+  EXPECT_EQ(server.last.headers.find("If-Match"), "\"7\"");
+  server.answer("DELETE " + kPath, problem_answer(api::problem::unavailable));
+  EXPECT_NE(remove(), Outcome::ok);
+  EXPECT_EQ(server.last.headers.find("If-Match"), "\"8\"");
+}
+
+TEST_F(objects_client, looks_before_it_writes_over_what_somebody_else_has_written) {
+  server.answer("GET " + kPath, versioned(json_answer(encode(ready_balancer())), "\"7\""));
+  EXPECT_EQ(get(), Outcome::ok);
+  server.answer("GET " + kPath, versioned(json_answer(encode(ready_balancer())), "\"9\""));
+  server.answer("PUT " + kPath, problem_answer(api::problem::revision_conflict));
+  server.seen.clear();
+  EXPECT_EQ(put(), Outcome::conflict);
+  EXPECT_THAT(server.seen, ElementsAre("PUT " + kPath, "GET " + kPath, "PUT " + kPath));
+  EXPECT_EQ(server.last.headers.find("If-Match"), "\"9\"");
+}
+
+TEST_F(objects_client, makes_anew_what_somebody_else_has_removed) {
+  server.answer("GET " + kPath, versioned(json_answer(encode(ready_balancer())), "\"7\""));
+  EXPECT_EQ(get(), Outcome::ok);
+  server.answer("GET " + kPath, problem_answer(api::problem::load_balancer_not_found, kPath));
+  server.answer("PUT " + kPath, problem_answer(api::problem::revision_conflict));
+  EXPECT_EQ(put(), Outcome::conflict);
+  EXPECT_EQ(server.last.headers.find("If-Match"), std::nullopt);
+}
+
+TEST_F(objects_client, expects_nothing_of_what_it_has_removed_itself) {
+  server.answer("PUT " + kPath, versioned(json_answer(encode(ready_balancer())), "\"7\""));
+  EXPECT_EQ(put(), Outcome::ok);
+  server.answer("DELETE " + kPath, versioned(json_answer(encode(ready_balancer())), "\"8\""));
+  EXPECT_EQ(remove(), Outcome::busy);
+  EXPECT_EQ(put(), Outcome::ok);
+  EXPECT_EQ(server.last.headers.find("If-Match"), std::nullopt);
+}
+
 TEST_F(objects_client, names_what_it_asks_for_so_that_it_is_no_other_path) {
   EXPECT_EQ(world.run(client.balancer({"a/b", "../x?y"})).outcome(), Outcome::unsupported);
   EXPECT_THAT(server.seen, ElementsAre("GET /v1/owners/a%2Fb/loadbalancers/..%2Fx%3Fy"));

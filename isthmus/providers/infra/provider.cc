@@ -12,7 +12,8 @@ InfraProvider::InfraProvider(std::unique_ptr<net::Transport> transport, const Cl
       handshake_(client_, name_, std::move(identity.owner)),
       instances_(client_, handshake_, name_),
       target_sets_(objects_client_, handshake_),
-      load_balancers_(objects_client_, handshake_, target_sets_) {}
+      load_balancers_(objects_client_, handshake_, target_sets_),
+      route_tables_(objects_client_, handshake_, name_) {}
 
 Task<Result<>> InfraProvider::check() { return handshake_.shake(); }
 

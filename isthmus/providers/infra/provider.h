@@ -18,6 +18,7 @@
 #include "isthmus/providers/infra/load_balancers.h"
 #include "isthmus/providers/infra/machines.h"
 #include "isthmus/providers/infra/objects_client.h"
+#include "isthmus/providers/infra/route_tables.h"
 #include "isthmus/providers/infra/target_sets.h"
 
 namespace isthmus::providers::infra {
@@ -38,7 +39,7 @@ inline cloud::GuardLimits default_limits() {
 // Who we are to the server.
 struct Identity {
   std::string token_file = {};  // Empty: no token is sent.
-  std::string owner = {};       // Whose load balancers are ours; empty: whoever the server says.
+  std::string owner = {};       // Whose objects are ours; empty: whoever the server says.
 };
 
 // A resource; the doors outlive it.
@@ -52,8 +53,10 @@ class InfraProvider final : public cloud::Provider {
 
   // All that the API has, whatever this server has of it.
   cloud::Capabilities capabilities() override {
-    return {
-        .instances = &instances_, .load_balancers = &load_balancers_, .target_sets = &target_sets_};
+    return {.instances = &instances_,
+            .load_balancers = &load_balancers_,
+            .target_sets = &target_sets_,
+            .route_tables = &route_tables_};
   }
 
   // Shakes hands anew, whatever came of it before.
@@ -68,6 +71,7 @@ class InfraProvider final : public cloud::Provider {
   InfraInstances instances_;
   InfraTargetSets target_sets_;
   InfraLoadBalancers load_balancers_;
+  InfraRouteTables route_tables_;
 };
 
 }  // namespace isthmus::providers::infra

@@ -26,6 +26,16 @@ Task<Result<>> InfraTargetSets::release(std::string name) {
   co_return removed;
 }
 
+Task<Result<cloud::TargetSetPreview>> InfraTargetSets::preview(cloud::TargetSetSpec spec) {
+  std::string owner = CO_TRY(co_await handshake_.owner(api::capability::target_sets));
+  Result<api::DryRun> plan = co_await client_.plan_target_set({std::move(owner), spec.name},
+                                                              api::encode_input(to_api(spec)));
+  if (plan.outcome() == Outcome::denied) handshake_.forget();
+  if (!plan) co_return std::unexpected(std::move(plan).error());
+  cloud::LoadBalancerPreview preview = CO_TRY(to_cloud(*std::move(plan)));
+  co_return cloud::TargetSetPreview{preview.effect, std::move(preview.changes)};
+}
+
 std::optional<std::uint64_t> InfraTargetSets::ensured(std::string_view name) const {
   const auto found = ensured_.find(name);
   if (found == ensured_.end()) return std::nullopt;

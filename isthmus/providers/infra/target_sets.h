@@ -22,6 +22,7 @@ class InfraTargetSets final : public cloud::TargetSets {
   // One PUT.
   Task<Result<>> ensure(cloud::TargetSetSpec spec) override;
   Task<Result<>> release(std::string name) override;
+  Task<Result<cloud::TargetSetPreview>> preview(cloud::TargetSetSpec spec) override;
 
   // The generation that our last ensure of the set left it with; nothing for a set that we have
   // not ensured. One with a higher generation was changed by somebody else.

@@ -44,6 +44,25 @@ TEST_F(target_sets, of_another_name_or_owner_are_a_lost_answer) {
   EXPECT_EQ(sets.ensured("nodes"), std::nullopt);
 }
 
+TEST_F(target_sets, are_foretold_by_a_dry_run) {
+  const cloud::TargetSetSpec wish{.name = "nodes"};
+  const std::string asked = "PUT " + kPath + "?dryRun=true";
+  server.answer(
+      asked, json_answer(R"({"kind":"Plan","effect":"changed","object":)" + encode(a_target_set()) +
+                         R"(,"changes":[{"pointer":"/spec/targets","from":[],"to":[1]}]})"));
+  const auto preview = world.run(sets.preview(wish));
+  ASSERT_TRUE(preview) << preview.error().message;
+  EXPECT_EQ(preview->effect, cloud::LoadBalancerPreview::Effect::changed);
+  EXPECT_EQ(preview->changes.at(0).part, "/spec/targets");
+  EXPECT_EQ(sets.ensured("nodes"), std::nullopt) << "nothing was written";
+
+  server.answer(asked, json_answer(R"({"kind":"Plan","effect":"created","object":)" +
+                                   encode(a_target_set("other")) + "}"));
+  EXPECT_EQ(world.run(sets.preview(wish)).outcome(), Outcome::lost);
+  server.answer(asked, problem_answer(api::problem::forbidden));
+  EXPECT_EQ(world.run(sets.preview(wish)).outcome(), Outcome::denied);
+}
+
 TEST_F(target_sets, are_gone_when_the_server_says_so_of_this_very_one) {
   server.answer("DELETE " + kPath, json_answer(encode(a_target_set())));
   EXPECT_TRUE(release());

@@ -24,6 +24,9 @@ constexpr std::array<std::string_view, 2> kUnderWay = {"Pending", "ProbingAddres
 constexpr std::string_view kSomeUnhealthy = "SomeUnhealthy";
 constexpr std::string_view kNoneHealthy = "NoneHealthy";
 
+// Of thousands, enough to see what they have in common.
+constexpr std::size_t kSickShown = 10;
+
 // A condition that tells of something bad by being True or by being False.
 struct Alarm {
   std::string_view type;
@@ -128,6 +131,33 @@ std::vector<State::Fact> facts_of(const api::LoadBalancer& balancer) {
   return facts;
 }
 
+// The steps that the backend takes for it, in their order, that are not done.
+std::vector<State::Fact> unfinished_of(const api::LoadBalancerStatus& status) {
+  std::vector<State::Fact> unfinished;
+  for (const std::string_view type :
+       {api::condition::accepted, api::condition::address_allocated, api::condition::programmed}) {
+    const api::Condition* step = find(status.conditions, type);
+    if (step != nullptr && step->status == api::ConditionStatus::is_true) continue;
+    unfinished.push_back({.reason = std::string(type),
+                          .message = step == nullptr
+                                         ? "not begun"
+                                         : fmt::format("{} {}", step->reason, step->message)});
+  }
+  return unfinished;
+}
+
+std::vector<State::Fact> sick_of(const std::vector<api::TargetStatus>& targets) {
+  std::vector<State::Fact> sick;
+  for (const api::TargetStatus& target : targets) {
+    if (target.health != api::Health::unhealthy) continue;
+    if (sick.size() == kSickShown) break;
+    const std::string address = fmt::format("{}:{}", to_string(target.address), target.port);
+    sick.push_back({.reason = target.name.empty() ? address : target.name + " " + address,
+                    .message = target.reason});
+  }
+  return sick;
+}
+
 }  // namespace
 
 api::LoadBalancer to_api(const Spec& spec) {
@@ -195,6 +225,15 @@ State to_cloud(api::LoadBalancer balancer) {
   return state;
 }
 
+State to_cloud_in_detail(api::LoadBalancer balancer) {
+  std::vector<State::Fact> unfinished = unfinished_of(balancer.status);
+  std::vector<State::Fact> sick = sick_of(balancer.status.target_health);
+  State state = to_cloud(std::move(balancer));
+  state.unfinished = std::move(unfinished);
+  state.sick = std::move(sick);
+  return state;
+}
+
 Result<cloud::LoadBalancerPreview> to_cloud(api::DryRun plan) {
   using Effect = cloud::LoadBalancerPreview::Effect;
   cloud::LoadBalancerPreview preview;
@@ -210,8 +249,7 @@ Result<cloud::LoadBalancerPreview> to_cloud(api::DryRun plan) {
       break;
     case api::DryRun::Effect::deleted:
       return fail(Outcome::lost,
-                  "asked what a load balancer would become, and was answered that "
-                  "it would be deleted");
+                  "asked what it would become, and was answered that it would be deleted");
   }
   preview.addresses = std::move(plan.addresses);
   for (api::PlannedChange& change : plan.changes) {

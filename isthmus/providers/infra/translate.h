@@ -26,6 +26,9 @@ std::vector<IpAddress> preferences(const cloud::LoadBalancerSpec& spec);
 // those of work that is under way, nor that some targets are unhealthy while others are not.
 cloud::LoadBalancerState to_cloud(isthmus::infra::api::LoadBalancer balancer);
 
+// The same of one that was asked for alone, with what is unfinished and sick of it.
+cloud::LoadBalancerState to_cloud_in_detail(isthmus::infra::api::LoadBalancer balancer);
+
 // lost: what the server would do is no effect of an ensure.
 Result<cloud::LoadBalancerPreview> to_cloud(isthmus::infra::api::DryRun plan);
 

@@ -250,6 +250,38 @@ TEST(translate, knows_the_health_of_targets_only_when_they_were_judged) {
   EXPECT_EQ(to_cloud(ready_balancer()).health, Health::unknown);
 }
 
+TEST(translate, tells_who_asks_for_one_alone_what_is_unfinished_and_who_is_sick) {
+  api::LoadBalancer balancer = testing::ready_balancer();
+  EXPECT_EQ(to_cloud_in_detail(balancer), to_cloud(balancer)) << "nothing is";
+  api::set(balancer.status.conditions, {.type = std::string(api::condition::programmed),
+                                        .status = api::ConditionStatus::is_false,
+                                        .reason = "ProbingAddress",
+                                        .message = "asking the link"});
+  balancer.status.target_health = {{.name = "n1",
+                                    .address = testing::ip("10.0.0.1"),
+                                    .port = 80,
+                                    .health = api::Health::healthy},
+                                   {.name = "n2",
+                                    .address = testing::ip("10.0.0.2"),
+                                    .port = 80,
+                                    .health = api::Health::unhealthy,
+                                    .reason = "connection refused"}};
+  for (int i = 0; i < 20; ++i) {
+    balancer.status.target_health.push_back({.address = testing::ip("10.0.0.3"),
+                                             .port = 80,
+                                             .health = api::Health::unhealthy,
+                                             .reason = "no answer"});
+  }
+  const cloud::LoadBalancerState state = to_cloud_in_detail(balancer);
+  EXPECT_EQ(state.unfinished, (std::vector<cloud::LoadBalancerState::Fact>{
+                                  {"Programmed", "ProbingAddress asking the link"}}));
+  ASSERT_EQ(state.sick.size(), 10U);
+  EXPECT_EQ(state.sick[0],
+            (cloud::LoadBalancerState::Fact{"n2 10.0.0.2:80", "connection refused"}));
+  EXPECT_EQ(state.sick[1].reason, "10.0.0.3:80");
+  EXPECT_TRUE(to_cloud(balancer).sick.empty());
+}
+
 TEST(translate, reads_what_a_dry_run_would_do) {
   using Effect = cloud::LoadBalancerPreview::Effect;
   const api::DryRun plan{.effect = api::DryRun::Effect::changed,
