@@ -66,7 +66,7 @@ Task<Result<Instance>> InstanceCache::get(ProviderId id, Duration max_age) {
   misses_.add();
   if (list_is_cheaper()) {
     // A list that fails says nothing about this machine; the single look-up below will.
-    const Result<SnapshotPtr> list = co_await recent_list(not_before);
+    const Result<Dated<SnapshotPtr>> list = co_await recent_list(not_before);
     if (!list && is_our_own(list.outcome())) co_return std::unexpected(list.error());
     if (const Instance* recent = find_recent(id, not_before)) co_return *recent;
   }
@@ -77,13 +77,19 @@ Task<Result<Instance>> InstanceCache::get(ProviderId id, Duration max_age) {
 
 Task<Result<Listing<Instance>>> InstanceCache::list(InstanceQuery query, Duration max_age) {
   const Moment asked = loop_.now();
-  const SnapshotPtr recent = CO_TRY(co_await recent_list(asked - max_age));
-  Listing<Instance> found = recent->matching(query);
+  const Dated<SnapshotPtr> recent = CO_TRY(co_await recent_list(asked - max_age));
+  Listing<Instance> found = recent.value->matching(query);
   if (!found.items.empty() || query.asks_for_all()) co_return found;
   // The machine may be newer than the list.
   if (!doubted_at_ || asked - *doubted_at_ >= limits_.doubts_apart) doubted_at_ = asked;
-  const SnapshotPtr newer = CO_TRY(co_await recent_list(*doubted_at_));
-  co_return newer->matching(query);
+  const Dated<SnapshotPtr> newer = CO_TRY(co_await recent_list(*doubted_at_));
+  co_return newer.value->matching(query);
+}
+
+Task<Result<Dated<InstanceCache::SharedList>>> InstanceCache::whole_list(Duration max_age) {
+  Dated<SnapshotPtr> recent = CO_TRY(co_await recent_list(loop_.now() - max_age));
+  const Listing<Instance>& listing = recent.value->listing;
+  co_return Dated<SharedList>{SharedList(std::move(recent.value), &listing), recent.as_of};
 }
 
 void InstanceCache::forget() {
@@ -97,10 +103,10 @@ Task<Result<InstanceCache::SnapshotPtr>> InstanceCache::fetch_list(Instances& ne
   co_return std::make_shared<const Snapshot>(std::move(listing));
 }
 
-Task<Result<InstanceCache::SnapshotPtr>> InstanceCache::recent_list(Moment not_before) {
+Task<Result<Dated<InstanceCache::SnapshotPtr>>> InstanceCache::recent_list(Moment not_before) {
   if (snapshot_ && snapshot_as_of_ >= not_before) {
     hits_.add();
-    co_return snapshot_;
+    co_return Dated<SnapshotPtr>{snapshot_, snapshot_as_of_};
   }
   misses_.add();
   Dated<SnapshotPtr> answer = CO_TRY(co_await lists_.ask(0, not_before));
@@ -108,7 +114,7 @@ Task<Result<InstanceCache::SnapshotPtr>> InstanceCache::recent_list(Moment not_b
     snapshot_ = answer.value;
     snapshot_as_of_ = answer.as_of;
   }
-  co_return std::move(answer.value);
+  co_return answer;
 }
 
 const Instance* InstanceCache::find_recent(const ProviderId& id, Moment not_before) const {

@@ -50,6 +50,10 @@ class InstanceCache final {
   // is as new as the question, or at most `doubts_apart` older if somebody has just asked in vain.
   Task<Result<Listing<Instance>>> list(InstanceQuery query, Duration max_age);
 
+  // The whole list, shared, and when it was asked for.
+  using SharedList = std::shared_ptr<const Listing<Instance>>;
+  Task<Result<Dated<SharedList>>> whole_list(Duration max_age);
+
   // Forgets everything; calls under way still answer their askers.
   void forget();
 
@@ -63,7 +67,7 @@ class InstanceCache final {
   };
 
   static Task<Result<SnapshotPtr>> fetch_list(Instances& next);
-  Task<Result<SnapshotPtr>> recent_list(Moment not_before);
+  Task<Result<Dated<SnapshotPtr>>> recent_list(Moment not_before);
   const Instance* find_recent(const ProviderId& id, Moment not_before) const;
   bool list_is_cheaper();
   void keep(const Instance& instance, Moment as_of);

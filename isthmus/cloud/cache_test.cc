@@ -147,6 +147,20 @@ TEST_F(cache, asks_anew_after_it_was_told_to_forget) {
   EXPECT_EQ(cloud.lists, 2U);
 }
 
+TEST_F(cache, shares_the_whole_list_and_says_when_it_was_asked_for) {
+  const Moment begin = world.loop.now();
+  cloud.faults.delay = seconds(2);
+  const auto first = world.run(memory.whole_list(seconds(0)));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->as_of, begin);
+  EXPECT_EQ(first->value->items.size(), cloud.machines.size());
+  const auto second = world.run(memory.whole_list(seconds(10)));
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->value, first->value);
+  EXPECT_EQ(second->as_of, begin);
+  EXPECT_EQ(cloud.lists, 1U);
+}
+
 TEST_F(cache, serves_two_readers_with_ages_of_their_own) {
   CachedInstances patient(memory, seconds(60));
   CachedInstances eager(memory, seconds(0));

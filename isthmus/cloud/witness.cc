@@ -1,0 +1,490 @@
+#include "isthmus/cloud/witness.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "isthmus/base/duration.h"
+
+namespace isthmus::cloud {
+namespace {
+
+// While somebody is suspected, the cloud's list is never older than this, and the kubelets are
+// looked at as often, if no list waits for its control.
+constexpr Duration kListEvery = std::chrono::seconds(30);
+constexpr Duration kPulsesEvery = std::chrono::seconds(30);
+
+// After a look at the kubelets that failed.
+constexpr Duration kPulsesAgain = std::chrono::seconds(10);
+
+// Ready Nodes that may vouch for a list: any one of them is enough, and some may be rebooting.
+constexpr std::size_t kVouchersMax = 32;
+
+// A cloud that takes back twice what it has said is not just late with its news.
+constexpr int kFlipsMax = 2;
+constexpr Duration kFlipsWithin = std::chrono::minutes(10);
+
+// The live read, which belongs to the evidence, and is only made when nothing else is missing.
+bool is_live_read_to_come(const Unmet& unmet) {
+  return unmet.condition == Condition::live_read && !unmet.not_before;
+}
+
+void earliest(std::optional<Moment>& earliest, Moment moment) {
+  earliest = std::min(earliest.value_or(moment), moment);
+}
+
+}  // namespace
+
+std::string_view to_string(Lie lie) {
+  switch (lie) {
+    case Lie::heartbeat:
+      return "heartbeat";
+    case Lie::itself:
+      return "itself";
+    case Lie::mass_absence:
+      return "mass_absence";
+  }
+  return "itself";
+}
+
+Witness::Witness(DeletionPolicy policy, std::string scheme, DeletionStop& stop)
+    : policy_(policy), scheme_(std::move(scheme)), stop_(stop), budget_(policy), latches_(policy) {
+  ISTHMUS_ASSERT(is_within_limits(policy_), "a deletion policy below its floors");
+}
+
+void Witness::put(Subject subject, Now now) {
+  auto [place, is_new] = records_.try_emplace(subject.uid);
+  Record& record = place->second;
+  if (is_new) {
+    record.put_at = now.moment;
+  } else {
+    census_.remove(record.subject);
+  }
+  const bool is_other_machine = record.subject.provider_id != subject.provider_id;
+  record.subject = std::move(subject);
+  census_.add(record.subject);
+  if (is_other_machine) {
+    acquit(record, now.wall);
+    record.evidence = {};
+    const Result<ProviderId> id = parse_provider_id(record.subject.provider_id);
+    record.has_exact_id = id && id->scheme == scheme_;
+  }
+  MachineEvidence& evidence = record.evidence;
+  if (record.subject.ready) {
+    evidence.not_ready_since.reset();
+    evidence.live.reset();
+    acquit(record, now.wall);
+  } else if (!evidence.not_ready_since) {
+    evidence.not_ready_since = now.moment;
+  }
+  if (record.subject.is_confirmed_gone(now.wall)) speaks_against(record, now.moment);
+}
+
+void Witness::forget(const std::string& uid) {
+  const auto place = records_.find(uid);
+  if (place == records_.end()) return;
+  census_.remove(place->second.subject);
+  drop_suspect(place->second);
+  records_.erase(place);
+}
+
+void Witness::heard_by_id(const std::string& uid, const Result<Instance>& answer, Moment sent,
+                          Now now) {
+  call_ended(answer.outcome(), now.moment);
+  const auto place = records_.find(uid);
+  if (place == records_.end() || !place->second.has_exact_id) return;
+  Record& record = place->second;
+  record.asked_at = sent;
+  const Presence presence = answer                                ? answer->presence
+                            : answer.outcome() == Outcome::absent ? Presence::absent
+                                                                  : Presence::unknown;
+  if (presence == Presence::present) {
+    speaks_for(record, true, now);
+  } else if (presence == Presence::absent && !record.subject.ready) {
+    record.evidence.says_gone(sent, now.moment, policy_.confirmation_spacing);
+    speaks_against(record, now.moment);
+  } else if (answer && presence == Presence::unknown) {
+    acquit(record, now.wall);
+  }
+  review(now);
+}
+
+void Witness::heard_list(const Listing<Instance>& listing, Moment started, Now now) {
+  list_asked_at_ = started;
+  call_ended(Outcome::ok, now.moment);
+  PositiveControl::View view = compare(listing, started, now);
+  if (listing.completeness == Completeness::complete) {
+    common_.complete_list = started;
+    control_.begin(std::move(view));
+  } else {
+    latches_.views_disagreed();
+  }
+  review(now);
+}
+
+void Witness::heard_no_list(const Error& error, Moment started, Moment now) {
+  list_asked_at_ = started;
+  call_ended(error.outcome, now);
+  if (error.outcome != Outcome::cancelled) latches_.views_disagreed();
+}
+
+// What the list says of each subject. What it lacks counts only if it is complete.
+PositiveControl::View Witness::compare(const Listing<Instance>& listing, Moment started, Now now) {
+  std::map<std::string, Presence> said;
+  for (const Instance& each : listing.items) said[to_string(each.provider_id)] = each.presence;
+  const Presence lacking = Presence::absent;
+  PositiveControl::View view{.started = started, .ended = now.moment};
+  for (auto& [uid, record] : records_) {
+    if (!record.has_exact_id || record.put_at > started) continue;
+    const auto place = said.find(record.subject.provider_id);
+    if (place != said.end()) {
+      compare_with(record, &place->second, now, view);
+    } else if (listing.completeness == Completeness::complete) {
+      compare_with(record, &lacking, now, view);
+    }
+  }
+  return view;
+}
+
+void Witness::compare_with(Record& record, const Presence* said, Now now,
+                           PositiveControl::View& view) {
+  const Subject& subject = record.subject;
+  if (*said == Presence::present) {
+    speaks_for(record, false, now);
+    if (subject.ready && view.vouchers.size() < kVouchersMax) view.vouchers.insert(subject.uid);
+  } else if (*said == Presence::unknown) {
+    acquit(record, now.wall);
+  } else {
+    record.evidence.lacked_by = view.started;
+    view.lacking.insert(subject.uid);
+    if (now.wall - subject.created >= kControlAgeMin) view.accountable.insert(subject.uid);
+    if (!subject.ready) speaks_against(record, now.moment);
+  }
+}
+
+void Witness::heard_pulses(Moment as_of, const std::function<Pulse(const Subject&)>& pulse_of,
+                           Now now) {
+  common_.pulses_as_of = as_of;
+  common_.pulses_error.clear();
+  pulses_failed_at_.reset();
+  for (auto& [uid, record] : records_) record.evidence.hear_pulse(pulse_of(record.subject));
+  const auto find = [this](const std::string& uid) -> const Record* {
+    const auto place = records_.find(uid);
+    return place == records_.end() ? nullptr : &place->second;
+  };
+  take_up(control_.look(
+              as_of,
+              [&](const std::string& uid) {
+                const Record* record = find(uid);
+                return record ? record->evidence.pulse.renewed_after : std::nullopt;
+              },
+              [&](const std::string& uid) {
+                const Record* record = find(uid);
+                return record != nullptr && record->subject.ready;
+              }),
+          now.moment);
+  review(now);
+}
+
+void Witness::heard_no_pulses(const Error& error, Moment now) {
+  if (error.outcome == Outcome::cancelled) return;
+  common_.pulses_error = error.message;
+  pulses_failed_at_ = now;
+  latches_.views_disagreed();
+}
+
+void Witness::take_up(PositiveControl::Findings findings, Moment now) {
+  if (!findings.contradicting.empty()) {
+    caught(std::move(findings.contradicting), now);
+    return;
+  }
+  if (findings.unvouched) latches_.views_disagreed();
+  if (!findings.verified) return;
+  common_.verified_at = now;
+  latches_.views_agreed(now);
+  for (const std::string& uid : findings.verified->lacking) {
+    const auto place = records_.find(uid);
+    if (place != records_.end()) place->second.evidence.verified_by = findings.verified->started;
+  }
+}
+
+// A cloud that lies about one may have lied about all: everybody's count begins anew.
+void Witness::caught(std::vector<std::string> contradicting, Moment now) {
+  for (auto& [uid, record] : records_) record.evidence.doubt();
+  common_.verified_at.reset();
+  latches_.views_disagreed();
+  std::string what = fmt::format(
+      "the cloud's list lacks machines of {} Nodes whose kubelets renew their Leases: no deletion "
+      "follows from what it says for {}",
+      contradicting.size(), format_duration(kContradictionStop));
+  stop_.stop_until(now + kContradictionStop, what);
+  found_.push_back({Lie::heartbeat, std::move(contradicting), std::move(what)});
+}
+
+void Witness::read_live(const std::string& uid, bool ready, Moment sent) {
+  const auto place = records_.find(uid);
+  if (place != records_.end()) place->second.evidence.live = LiveRead{ready, sent};
+}
+
+void Witness::doubt_everything() {
+  for (auto& [uid, record] : records_) record.evidence.doubt();
+  common_.complete_list.reset();
+  common_.verified_at.reset();
+  control_.clear();
+  latches_.views_disagreed();
+}
+
+void Witness::note_acknowledged(std::string_view id, bool acknowledged) {
+  latches_.note_acknowledged(id, acknowledged, suspected_subjects());
+}
+
+void Witness::speaks_for(Record& record, bool by_id, Now now) {
+  const bool took_back =
+      by_id ? record.evidence.lacked_by.has_value() : record.evidence.negatives > 0;
+  if (took_back) count_flip(record, now.moment);
+  record.evidence.seen = true;
+  if (record.is_suspect) latches_.views_disagreed();
+  acquit(record, now.wall);
+}
+
+void Witness::speaks_against(Record& record, Moment now) {
+  if (record.is_suspect) return;
+  record.is_suspect = true;
+  suspects_.push_back(record.subject.uid);
+  latches_.suspected(record.subject, now);
+}
+
+// Who was sworn to be gone stays suspected, whatever the cloud says.
+void Witness::acquit(Record& record, WallTime now) {
+  record.evidence.acquit();
+  if (!record.subject.is_confirmed_gone(now)) drop_suspect(record);
+}
+
+void Witness::drop_suspect(Record& record) {
+  if (!record.is_suspect) return;
+  record.is_suspect = false;
+  std::erase(suspects_, record.subject.uid);
+  latches_.forget(record.subject.uid);
+}
+
+void Witness::count_flip(Record& record, Moment now) {
+  if (now - record.flipped_at > kFlipsWithin) record.flips = 0;
+  record.flipped_at = now;
+  if (++record.flips < kFlipsMax) return;
+  record.flips = 0;
+  found_.push_back({Lie::itself,
+                    {record.subject.uid},
+                    fmt::format("the cloud says of {} both that it is gone and that it is there",
+                                record.subject.provider_id)});
+}
+
+void Witness::call_ended(Outcome outcome, Moment now) {
+  if (outcome == Outcome::cancelled) return;
+  calls_.push_back({now, outcome != Outcome::ok && outcome != Outcome::absent});
+  while (now - calls_.front().at > kHealthWindow) calls_.pop_front();
+}
+
+// An oath may have run out meanwhile; then only what the cloud says counts.
+void Witness::review(Now now) {
+  for (const std::string& uid : std::vector(suspects_)) {
+    Record& record = records_.at(uid);
+    const bool is_accused = record.evidence.lacked_by || record.evidence.negatives > 0;
+    const bool stays = is_accused && !record.subject.ready;
+    if (!stays && !record.subject.is_confirmed_gone(now.wall)) drop_suspect(record);
+  }
+  for (Fallen& each : latches_.review(suspected_subjects(), census_, now)) {
+    if (each.kind == "last_ready") continue;  // Nobody is Ready: that is no lie.
+    found_.push_back(
+        {Lie::mass_absence, std::move(each.uids), fmt::format("{} ({})", each.why, each.id)});
+  }
+}
+
+Inquiry Witness::inquiry(Moment now) const {
+  Inquiry inquiry;
+  const bool is_watched = !suspects_.empty() || !latches_.fallen().empty();
+  if (!is_watched) return inquiry;
+  inquiry.uids = to_confirm(now, inquiry.again);
+  if (policy_.mode == DeletionMode::upstream) return inquiry;
+
+  const Duration list_every = std::min(policy_.confirmation_spacing, kListEvery);
+  const Moment list_due = list_asked_at_ ? *list_asked_at_ + list_every : now;
+  inquiry.list = now >= list_due;
+  if (!inquiry.list) earliest(inquiry.again, list_due);
+
+  Moment pulses_due = common_.pulses_as_of ? *common_.pulses_as_of + kPulsesEvery : now;
+  if (const std::optional<Moment> look = control_.next_look()) {
+    pulses_due = std::min(pulses_due, *look);
+  }
+  if (pulses_failed_at_) pulses_due = std::max(pulses_due, *pulses_failed_at_ + kPulsesAgain);
+  inquiry.pulses = now >= pulses_due;
+  if (!inquiry.pulses) earliest(inquiry.again, pulses_due);
+  return inquiry;
+}
+
+std::vector<std::string> Witness::to_confirm(Moment now, std::optional<Moment>& again) const {
+  std::vector<std::string> due;
+  std::size_t confirmed = 0;
+  for (const std::string& uid : suspects_) {
+    const Record& record = records_.at(uid);
+    if (!is_worth_confirming(record)) continue;
+    if (++confirmed > kConfirmedAtOnce) break;
+    const Moment due_at = record.asked_at ? *record.asked_at + policy_.confirmation_spacing : now;
+    if (now >= due_at) {
+      due.push_back(uid);
+    } else {
+      earliest(again, due_at);
+    }
+  }
+  return due;
+}
+
+// Who cannot be deleted anyway need not be asked about; its latch opens by views.
+bool Witness::is_worth_confirming(const Record& record) const {
+  if (record.subject.is_protected || !record.has_exact_id) return false;
+  if (policy_.mode == DeletionMode::upstream) return true;
+  const std::size_t others = census_.ready - (record.subject.ready ? 1 : 0);
+  return latches_.holding(record.subject, others).empty();
+}
+
+std::vector<const Subject*> Witness::suspected_subjects() const {
+  std::vector<const Subject*> subjects;
+  for (const std::string& uid : suspects_) subjects.push_back(&records_.at(uid).subject);
+  return subjects;
+}
+
+bool Witness::is_suspect(const std::string& uid) const {
+  const auto place = records_.find(uid);
+  return place != records_.end() && place->second.is_suspect;
+}
+
+const Subject* Witness::find(const std::string& uid) const {
+  const auto place = records_.find(uid);
+  return place == records_.end() ? nullptr : &place->second.subject;
+}
+
+// --- The verdict: every condition, in order ---
+
+Verdict Witness::judge(const std::string& uid, const Surroundings& around, Now now) const {
+  const auto place = records_.find(uid);
+  if (place == records_.end() || !place->second.is_suspect) return {};
+  const Record& record = place->second;
+
+  Verdict verdict;
+  verdict.unmet = missing(record, now);
+  const bool gone = std::ranges::all_of(verdict.unmet, is_live_read_to_come);
+  if (policy_.mode != DeletionMode::upstream) {
+    judge_health(around, now.moment, verdict.unmet);
+    judge_room(record, now, verdict.unmet);
+  }
+  if (around.lease_left < kLeaseLifeMin) {
+    verdict.unmet.push_back(
+        {Condition::lease_life, "our lease is about to run out",
+         fmt::format("{} of it have to be left", format_duration(kLeaseLifeMin))});
+  }
+  judge_words(record, around, now.moment, verdict.unmet);
+  if (verdict.unmet.size() > 1) std::erase_if(verdict.unmet, is_live_read_to_come);
+  verdict.standing = verdict.unmet.empty()           ? Standing::deletable
+                     : gone                          ? Standing::gone
+                     : record.evidence.negatives > 1 ? Standing::confirming
+                                                     : Standing::suspect;
+  return verdict;
+}
+
+std::vector<Unmet> Witness::missing(const Record& record, Now now) const {
+  const Subject& subject = record.subject;
+  if (policy_.mode == DeletionMode::upstream) {
+    return missing_answer(subject, record.evidence, scheme_, now);
+  }
+  Unmets missing = missing_evidence(subject, record.evidence, common_, scheme_, policy_, now);
+  if (subject.is_confirmed_gone(now.wall)) {
+    // Somebody's oath stands for all of it but the id.
+    std::erase_if(missing, [](const Unmet& each) { return each.condition != Condition::exact_id; });
+  }
+  return missing;
+}
+
+void Witness::judge_health(const Surroundings& around, Moment now, Unmets& unmet) const {
+  const auto add = [&](std::string why, std::string release) {
+    unmet.push_back({Condition::provider_health, std::move(why), std::move(release)});
+  };
+  const auto failed = std::ranges::count_if(
+      calls_, [&](const Call& each) { return each.failed && now - each.at <= kHealthWindow; });
+  if (!around.cloud_is_known) {
+    add("the cloud is not the one that it was, or does not say", "it has to be the same account");
+  } else if (!around.cloud_is_open) {
+    add("the cloud limits us or does not answer", "it has to answer");
+  } else if (failed * 100 >= std::ssize(calls_) * kErrorPercentMax && failed > 0) {
+    add(fmt::format("{} of {} calls to the cloud failed within {}", failed, calls_.size(),
+                    format_duration(kHealthWindow)),
+        fmt::format("fewer than {} % may", kErrorPercentMax));
+  } else if (!common_.complete_list || now - *common_.complete_list > kListAgeMax) {
+    add("the last complete list of the cloud is too old",
+        fmt::format("it may be {} old", format_duration(kListAgeMax)));
+  }
+}
+
+// The stop is about what the cloud says; somebody's oath is something else.
+void Witness::judge_room(const Record& record, Now now, Unmets& unmet) const {
+  const auto append = [&](Unmets more) { std::ranges::move(more, std::back_inserter(unmet)); };
+  const std::size_t others = census_.ready - (record.subject.ready ? 1 : 0);
+  append(latches_.holding(record.subject, others));
+  append(budget_.refusals(removal_of(record), population_without(record), now.moment));
+  if (stop_.stopped(now.moment) && !record.subject.is_confirmed_gone(now.wall)) {
+    unmet.push_back(
+        {Condition::deletions_stopped, stop_.why(),
+         fmt::format("over in {}", format_duration(std::chrono::ceil<std::chrono::seconds>(
+                                       stop_.until() - now.moment))),
+         stop_.until()});
+  }
+}
+
+void Witness::judge_words(const Record& record, const Surroundings& around, Moment now,
+                          Unmets& unmet) const {
+  if (record.subject.is_protected) {
+    unmet.push_back({Condition::is_protected, "an annotation protects the Node",
+                     "somebody has to remove the annotation"});
+  }
+  if (policy_.mode == DeletionMode::observe) {
+    unmet.push_back(
+        {Condition::observe, "deletions are only observed", "a flag has to say otherwise"});
+  }
+  if (around.mutations_stopped) {
+    unmet.push_back({Condition::mutations_stopped, "somebody has stopped all changes",
+                     "somebody has to allow them again"});
+  }
+  if (around.denied_until && now < *around.denied_until) {
+    unmet.push_back({Condition::delete_denied, "we have no right to delete Nodes",
+                     "the role has to allow it", around.denied_until});
+  }
+}
+
+Removal Witness::removal_of(const Record& record) const {
+  const Subject& subject = record.subject;
+  return {.uid = subject.uid,
+          .zone = subject.zone,
+          .control_plane = subject.control_plane,
+          .announced = subject.announced,
+          .slow = latches_.has_let_through(subject.uid)};
+}
+
+Population Witness::population_without(const Record& record) const {
+  const Subject& subject = record.subject;
+  return {.nodes = census_.nodes,
+          .control_planes = census_.control_planes,
+          .control_planes_ready =
+              census_.control_planes_ready - (subject.control_plane && subject.ready ? 1 : 0)};
+}
+
+void Witness::begin_removal(const std::string& uid, Moment now) {
+  const auto place = records_.find(uid);
+  if (place != records_.end()) budget_.take(removal_of(place->second), now);
+}
+
+std::string Witness::evidence_text(const std::string& uid, Moment now) const {
+  const auto place = records_.find(uid);
+  if (place == records_.end()) return "nothing is known of it";
+  return describe(place->second.evidence, common_, now);
+}
+
+}  // namespace isthmus::cloud

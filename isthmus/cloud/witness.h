@@ -1,0 +1,203 @@
+// The witness: decides whether a machine is gone so surely that its Node may be deleted.
+//
+// One answer of a cloud is nothing: credentials get mixed up, stores are restored from yesterday,
+// zones drop out of lists. So it hears every side again and again (the cloud by id, the cloud's
+// whole list, the kubelets, the cluster), lets anything that speaks for a machine count more than
+// all that speaks against it, and even then lets only a few go at a time. It can be wrong only if
+// the cloud is, about a machine that also looks dead to the cluster, for longer than min_absence;
+// and then for a few Nodes, which come back with their kubelets.
+//
+//   present ──the cloud says that it is gone──▶ suspect ──and again──▶ confirming
+//      ▲                                                                   │ id, list, control,
+//      │                                                                   ▼ kubelet, age
+//      └── anything that speaks for it ◀── (from everywhere)              gone ──▶ deletable
+//                                                       latches, budgets, health, live read, lease
+//
+// It is a plain state machine: it has no clock, sends nothing, and has never heard of Kubernetes.
+// Whoever uses it passes in what was answered and when, asks what should be asked next (inquiry()),
+// and acts on a verdict (judge()). What it knows is in memory only: who starts anew starts over.
+//
+//   witness.put(subject, now);
+//   witness.heard_list(listing, asked_at, now);
+//   witness.heard_by_id(uid, answer, now);
+//   witness.heard_pulses(as_of, pulse_of, now);
+//   if (witness.judge(uid, around, now).is_ripe()) …read live, read_live(), judge() again, delete…
+//
+// The conditions have their words in deletion_verdict.h and their numbers in deletion_policy.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "isthmus/cloud/deletion_policy.h"
+#include "isthmus/cloud/deletion_stop.h"
+#include "isthmus/cloud/deletion_verdict.h"
+#include "isthmus/cloud/machine_evidence.h"
+#include "isthmus/cloud/model.h"
+#include "isthmus/cloud/positive_control.h"
+#include "isthmus/cloud/removal_budget.h"
+#include "isthmus/cloud/removal_latches.h"
+#include "isthmus/cloud/subject.h"
+
+namespace isthmus::cloud {
+
+// What holds for all subjects at the moment of a verdict.
+struct Surroundings {
+  bool cloud_is_open = true;   // The breaker lets calls through.
+  bool cloud_is_known = true;  // It is the account that it was.
+  Duration lease_left = {};    // For how long we may still write.
+  bool mutations_stopped = false;
+  std::optional<Moment> denied_until = {};  // The cluster refuses us the deletion of Nodes.
+};
+
+// What should be asked now.
+struct Inquiry {
+  bool list = false;                   // The cloud's whole list, anew.
+  bool pulses = false;                 // All kubelets, anew.
+  std::vector<std::string> uids = {};  // The machines of these, by their ids.
+
+  // When to look at this again if nothing happens before; nullopt: nobody is suspected.
+  std::optional<Moment> again = {};
+
+  bool asks_nothing() const { return !list && !pulses && uids.empty(); }
+};
+
+// How a cloud was caught.
+enum class Lie : std::uint8_t {
+  heartbeat,     // A machine that its list lacks is heard of.
+  itself,        // It says both of one machine, again and again.
+  mass_absence,  // More are gone at once than anybody should believe.
+};
+
+std::string_view to_string(Lie lie);
+
+struct Contradiction {
+  Lie lie;
+  std::vector<std::string> uids;  // Whom it is about.
+  std::string what;               // A sentence.
+};
+
+// A resource; the switch outlives it.
+class Witness final {
+ public:
+  // Machines asked for by id at the same time, from the front of the suspects. With half a minute
+  // between two answers these are 40 calls a minute, however many are suspected.
+  static constexpr std::size_t kConfirmedAtOnce = 20;
+
+  // The policy is within its limits (asserted).
+  Witness(DeletionPolicy policy, std::string scheme, DeletionStop& stop);
+
+  // The Nodes, by uid. One that is Ready, or whose id has changed, begins anew.
+  void put(Subject subject, Now now);
+  void forget(const std::string& uid);
+
+  // Evidence. Errors are none, only a measure of the cloud's health. `sent` and `started` are when
+  // the question was sent. Subjects that are not known any more are passed over.
+  void heard_by_id(const std::string& uid, const Result<Instance>& answer, Moment sent, Now now);
+  void heard_list(const Listing<Instance>& listing, Moment started, Now now);
+  void heard_no_list(const Error& error, Moment started, Moment now);
+  void heard_pulses(Moment as_of, const std::function<Pulse(const Subject&)>& pulse_of, Now now);
+  void heard_no_pulses(const Error& error, Moment now);
+  void read_live(const std::string& uid, bool ready, Moment sent);
+
+  // The account is another one: whatever was said before was not about our machines.
+  void doubt_everything();
+
+  // Somebody's word about a latch that has fallen holds, or does not.
+  void note_acknowledged(std::string_view id, bool acknowledged);
+
+  Inquiry inquiry(Moment now) const;
+
+  // The decision about one subject.
+  Verdict judge(const std::string& uid, const Surroundings& around, Now now) const;
+
+  // A deletion is about to be sent. It counts from now on, unless it is called off.
+  void begin_removal(const std::string& uid, Moment now);
+  void call_off(const std::string& uid) { budget_.give_back(uid); }
+
+  // Whom the cloud says to be gone, or somebody has sworn to be, in the order in which that began.
+  const std::vector<std::string>& suspects() const { return suspects_; }
+  bool is_suspect(const std::string& uid) const;
+  const Subject* find(const std::string& uid) const;
+
+  std::vector<Fallen> fallen() const { return latches_.fallen(); }
+
+  // What was found out since this was asked last.
+  std::vector<Contradiction> take_contradictions() { return std::exchange(found_, {}); }
+
+  // Everything that is known of one, in a line: for the audit.
+  std::string evidence_text(const std::string& uid, Moment now) const;
+
+ private:
+  struct Record {
+    Subject subject = {};
+    bool has_exact_id = false;
+    Moment put_at = {};  // A list that was asked for earlier need not know it.
+    MachineEvidence evidence = {};
+    bool is_suspect = false;
+    std::optional<Moment> asked_at = {};  // By id, whatever came of it.
+
+    // How often the cloud took back what it had said.
+    int flips = 0;
+    Moment flipped_at = {};
+  };
+  using Records = std::map<std::string, Record>;  // By uid.
+
+  struct Call {
+    Moment at;
+    bool failed;
+  };
+
+  void speaks_for(Record& record, bool by_id, Now now);
+  void speaks_against(Record& record, Moment now);
+  void acquit(Record& record, WallTime now);
+  void count_flip(Record& record, Moment now);
+  void drop_suspect(Record& record);
+  PositiveControl::View compare(const Listing<Instance>& listing, Moment started, Now now);
+  void compare_with(Record& record, const Presence* said, Now now, PositiveControl::View& view);
+  void take_up(PositiveControl::Findings findings, Moment now);
+  void caught(std::vector<std::string> contradicting, Moment now);
+  void call_ended(Outcome outcome, Moment now);
+  void review(Now now);
+
+  std::vector<std::string> to_confirm(Moment now, std::optional<Moment>& again) const;
+  bool is_worth_confirming(const Record& record) const;
+  std::vector<const Subject*> suspected_subjects() const;
+  Removal removal_of(const Record& record) const;
+  Population population_without(const Record& record) const;
+
+  using Unmets = std::vector<Unmet>;
+  Unmets missing(const Record& record, Now now) const;
+  // Each adds what is unmet.
+  void judge_health(const Surroundings& around, Moment now, Unmets& unmet) const;
+  void judge_room(const Record& record, Now now, Unmets& unmet) const;
+  void judge_words(const Record& record, const Surroundings& around, Moment now,
+                   Unmets& unmet) const;
+
+  const DeletionPolicy policy_;
+  const std::string scheme_;
+  DeletionStop& stop_;
+
+  Records records_;
+  Census census_;
+  std::vector<std::string> suspects_;
+
+  CommonEvidence common_;
+  std::optional<Moment> list_asked_at_;     // Whatever came of it.
+  std::optional<Moment> pulses_failed_at_;  // The last time, if it was the last look.
+  std::deque<Call> calls_;                  // To the cloud, within the health window.
+  PositiveControl control_;
+  RemovalBudget budget_;
+  RemovalLatches latches_;
+  std::vector<Contradiction> found_;
+};
+
+}  // namespace isthmus::cloud
