@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "isthmus/base/scope.h"
@@ -19,7 +20,7 @@ namespace {
 // How long a pass that the store did not let end waits for the next.
 constexpr Duration kStorePause = std::chrono::seconds(1);
 
-// Of a host whose rules or addresses are changed all the time.
+// Of a host whose rules, addresses or routes are changed all the time.
 constexpr int kStartAttempts = 25;
 
 // Between two slices of what is due: what was asked meanwhile takes several turns of the loop each.
@@ -85,6 +86,7 @@ class Reconciler::Impl {
  private:
   using Names = BalancerKeeper::Names;
 
+  Task<Result<>> look_patiently(std::function<Result<>()> look);
   Task<Result<>> reconcile();
   Task<Result<>> pass();
   void collect(Names& names);
@@ -134,15 +136,20 @@ class Reconciler::Impl {
   Metrics::OnCollect gauges_;
 };
 
-Task<Result<>> Reconciler::Impl::start() {
-  Result<> seen = keeper_.start();
-  for (int attempt = 1; seen.outcome() == Outcome::busy && attempt < kStartAttempts; ++attempt) {
+// Looks again where others changed meanwhile what is looked at.
+Task<Result<>> Reconciler::Impl::look_patiently(std::function<Result<>()> look) {
+  Result<> done = look();
+  for (int attempt = 1; done.outcome() == Outcome::busy && attempt < kStartAttempts; ++attempt) {
     CO_TRY(co_await sleep_for(kHostPollPeriod));
-    seen = keeper_.start();
+    done = look();
   }
-  CO_TRY(std::move(seen));
+  co_return done;
+}
+
+Task<Result<>> Reconciler::Impl::start() {
+  CO_TRY(co_await look_patiently([this] { return keeper_.start(); }));
   Ledger::Snapshot snapshot = CO_TRY(co_await parts_.ledger.latest());
-  CO_TRY(routes_.start(snapshot));
+  CO_TRY(co_await look_patiently([this, snapshot] { return routes_.start(snapshot); }));
   (void)book_.take_in(std::move(snapshot), parts_.clock.now());  // Everybody is due at first.
   std::map<ObjectName, std::uint64_t> generations;
   for (const auto& [name, keys] : rules_.kernel().all()) {

@@ -15,6 +15,10 @@ using drivers::RouteChange;
 using drivers::TakenRoute;
 using Kind = RouteChange::Kind;
 
+// Of a host whose routes others change all the time, such as one that speaks BGP: how often they
+// are read at once until nothing changed meanwhile.
+constexpr int kLooksMax = 3;
+
 // Whether the route that packets take is the one that is wanted, or another of ours.
 bool is_right(const std::optional<TakenRoute>& taken) { return !taken || taken->is_ours(); }
 
@@ -111,6 +115,9 @@ std::vector<IpPrefix> RouteKeeper::claimed() const {
 
 Result<std::vector<HostRoute>> RouteKeeper::look() {
   Result<std::vector<HostRoute>> held = doors_.book.observe();
+  for (int attempt = 1; held.outcome() == Outcome::busy && attempt < kLooksMax; ++attempt) {
+    held = doors_.book.observe();
+  }
   if (!held) return fail("reading the routes of this host", std::move(held).error());
   return held;
 }
@@ -153,10 +160,11 @@ bool RouteKeeper::is_settled(const std::vector<HostRoute>& held,
 void RouteKeeper::work(Ledger::Snapshot snapshot, const Surroundings& surroundings) {
   take_in(std::move(snapshot));
   if (!is_due()) return;
-  look_due_ = false;
   const InstanceSnapshot* machines = doors_.ledger.circumstances().machines;
   machines_seen_ = machines == nullptr ? 0 : machines->revision;
   Result<std::vector<HostRoute>> held = look();
+  look_due_ = held.outcome() == Outcome::busy;
+  if (look_due_) return;
   if (!held) return fail_all(held.error(), surroundings);
   if (is_settled(*held, surroundings)) return;
   settled_.reset();

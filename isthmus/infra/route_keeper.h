@@ -54,7 +54,7 @@ class RouteKeeper {
   explicit RouteKeeper(Doors doors);
 
   // Reads what the kernel holds and tells the ledger what of it no table knows; changes nothing.
-  // Errors of RouteBook::observe.
+  // Errors of RouteBook::observe; after busy it may be called again.
   Result<> start(Ledger::Snapshot snapshot);
 
   // Something of the host may be another than before. `taken` asks also which routes packets take,

@@ -227,13 +227,26 @@ TEST_F(route_keeper, routes_in_cluster_cidrs_that_were_given_up_go) {
 
 TEST_F(route_keeper, a_host_that_cannot_be_read_keeps_what_was_known_and_is_asked_again) {
   put(a_table());
-  process->host.routes().refuse_to_observe = Error{Outcome::busy, "they changed meanwhile"};
+  process->host.routes().refuse_to_observe = Error{Outcome::lost, "the kernel is silent"};
   put(a_table(3));
   EXPECT_EQ(said("Programmed"), "False RoutesFailed");
   EXPECT_EQ(held().size(), 2);
   process->host.routes().refuse_to_observe.reset();
   world.advance(1s);
   EXPECT_EQ(said("Programmed"), "True Programmed");
+  EXPECT_EQ(held().size(), 3);
+}
+
+TEST_F(route_keeper,
+       a_host_whose_routes_change_while_they_are_read_is_read_again_and_nobody_is_told) {
+  put(a_table());
+  process->host.routes().refuse_to_observe = Error{Outcome::busy, "they changed meanwhile"};
+  put(a_table(3));
+  EXPECT_EQ(status().observed_generation, 1u) << "what was said stands";
+  EXPECT_EQ(said("Programmed"), "True Programmed");
+  process->host.routes().refuse_to_observe.reset();
+  world.advance(1s);
+  EXPECT_EQ(status().observed_generation, 2u);
   EXPECT_EQ(held().size(), 3);
 }
 
