@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "isthmus/controllers/node_labels.h"
+#include "isthmus/controllers/node_subject.h"
+#include "isthmus/controllers/node_wishes.h"
 #include "isthmus/kube/checked_patch.h"
 
 namespace isthmus::controllers {
@@ -24,7 +26,8 @@ const std::vector<double>& delay_buckets() {
 }
 
 bool keeps_annotation(std::string_view key) {
-  return key == kProvidedNodeIpAnnotation || key == kManagedLabelsAnnotation;
+  return key == kProvidedNodeIpAnnotation || key == kManagedLabelsAnnotation ||
+         is_deletion_annotation(key);
 }
 
 bool is_newcomer(const kube::Node& node) { return node.find_taint(kUninitializedTaint) != nullptr; }
@@ -67,6 +70,7 @@ NodeController::NodeController(NodeControllerOptions options, kube::Store<kube::
       recorder_(recorder),
       claims_(nodes),
       newest_(nodes),
+      contested_(clock, metrics, {.controller = std::string(kName)}),
       decoder_(node_projection()),
       taint_removal_delay_(metrics.histogram(
           "node_controller_cloud_provider_taint_removal_delay_seconds",
@@ -88,6 +92,7 @@ Task<Result<kube::Action>> NodeController::reconcile(kube::ObjectKey key) {
   if (node) co_return fail(Outcome::conflict, "others keep changing this Node");
   claims_.release(key);
   teller_.forget(key);
+  contested_.forget(key);
   co_return kube::Action::done();
 }
 
@@ -100,6 +105,10 @@ Task<Result<NodeController::Step>> NodeController::attempt(NodePtr node) {
   }
 
   NodePlan plan = plan_node(*node, *evidence, options_.plan);
+  const std::vector<Wish> allowed = contested_.may_write(node->meta, wishes_of(plan));
+  CO_TRY(co_await contested_.learn_writers(api_, kube::name_of(*node)));
+  for (Notice& parked : contested_.notices(node->meta)) plan.notices.push_back(std::move(parked));
+
   if (auto* act = std::get_if<Initialize>(&plan.what)) {
     teller_.tell(kube::reference_to(*node), plan.notices);
     Result<Step> step = co_await initialize(node, std::move(*act));
@@ -113,7 +122,7 @@ Task<Result<NodeController::Step>> NodeController::attempt(NodePtr node) {
   }
   teller_.tell(kube::reference_to(*node), plan.notices);
   if (auto* act = std::get_if<Refresh>(&plan.what)) {
-    Result<Step> step = co_await refresh(node, std::move(*act));
+    Result<Step> step = co_await refresh(node, limited_to(allowed, std::move(*act)));
     co_return step;
   }
   const std::string_view cause = std::get<Leave>(plan.what).cause;
@@ -168,13 +177,19 @@ Task<Result<NodeController::Step>> NodeController::initialize(NodePtr node, Init
 }
 
 Task<Result<NodeController::Step>> NodeController::refresh(NodePtr node, Refresh act) {
+  if (!act.addresses && act.change.empty()) {
+    count("left", "contested");
+    co_return Finished{next_refresh()};
+  }
   if (act.addresses) {
     Patched patched = CO_TRY(co_await patch_addresses(node, *act.addresses));
+    if (patched.done) contested_.wrote(node->meta, {address_wish(*act.addresses)});
     if (!patched.done || !act.change.empty()) co_return LookAgain{std::move(patched.node)};
   } else if (std::optional<kube::Patch> change = kube::node_patch(*node, act.change)) {
     Patched patched =
         CO_TRY(co_await patch(node, "", *std::move(change), kube::changed(*node, act.change)));
     if (!patched.done) co_return LookAgain{std::move(patched.node)};
+    contested_.wrote(node->meta, wishes_of(act.change));
     log_.info("node refreshed",
               {{"node", node->meta.key.name}, {"plan", describe({.what = std::move(act)})}});
   }

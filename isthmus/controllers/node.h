@@ -4,7 +4,8 @@
 // 1. A Node with the uninitialized taint gets its addresses (nodes/status), and only when they
 //    stand, in one patch, labels, providerID and the taint's removal; then one event, Synced.
 // 2. An initialized Node of ours follows its machine's addresses and labels, every
-//    --node-status-update-frequency and whenever somebody changes what is ours.
+//    --node-status-update-frequency and whenever somebody changes what is ours, but does not fight
+//    over a field (contested.h).
 // 3. Whatever is uncertain leaves the Node as it is, and a Warning event says why, once per change
 //    of the story. What is decided when stands in node_plan.cc.
 //
@@ -25,6 +26,7 @@
 #include "isthmus/base/log.h"
 #include "isthmus/base/metrics.h"
 #include "isthmus/cloud/cache.h"
+#include "isthmus/controllers/contested.h"
 #include "isthmus/controllers/machine_claims.h"
 #include "isthmus/controllers/newest.h"
 #include "isthmus/controllers/node_plan.h"
@@ -116,6 +118,7 @@ class NodeController final : public kube::Reconciler {
   kube::Recorder& recorder_;
   MachineClaims claims_;
   Newest<kube::Node> newest_;
+  ContestedFields contested_;
   kube::Decoder decoder_;
   Histogram& taint_removal_delay_;
   Histogram& initial_sync_delay_;

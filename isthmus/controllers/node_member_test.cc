@@ -11,6 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using kube::testing::Verb;
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -78,6 +80,48 @@ TEST_F(node_member, gets_back_at_once_what_somebody_took) {
   });
   pass(1s);
   EXPECT_EQ(at("node1", "/metadata/labels/topology.kubernetes.io~1zone"), "rack-7");
+}
+
+// Two who both put it right would never rest.
+TEST_F(node_member, does_not_fight_over_a_label_and_says_who_the_other_is) {
+  initialize();
+  unsigned ours = 0;
+  for (int i = 0; i < 100; ++i) {
+    const bool is_ours = at("node1", "/metadata/labels/topology.kubernetes.io~1zone") == "rack-7";
+    if (is_ours) ++ours;
+    change("node1", [](json::value& node) {
+      json::object& meta = node.at_pointer("/metadata").as_object();
+      meta["labels"].as_object()["topology.kubernetes.io/zone"] = "theirs";
+      meta["managedFields"] = parse_json(R"([{"manager": "other-ccm", "operation": "Update",
+          "time": "2026-11-30T07:20:00Z", "fieldsV1": {"f:metadata": {"f:labels":
+          {"f:topology.kubernetes.io/zone": {}}}}}])")
+                                  .value();
+    });
+    pass(1s);
+  }
+  EXPECT_EQ(at("node1", "/metadata/labels/topology.kubernetes.io~1zone"), "theirs");
+  EXPECT_EQ(ours, 4U) << "once initialized, and three times put right";
+  EXPECT_EQ(events.count("FieldContested"), 1U);
+  EXPECT_THAT(events.lines,
+              Contains(AllOf(HasSubstr("metadata.labels[topology.kubernetes.io/zone]"),
+                             HasSubstr("last by \"other-ccm\""))));
+}
+
+TEST_F(node_member, follows_its_machine_in_everything_that_is_not_disputed) {
+  initialize();
+  for (int i = 0; i < 10; ++i) {
+    change("node1", [](json::value& node) {
+      node.at_pointer("/metadata/labels").as_object().erase("topology.kubernetes.io/zone");
+    });
+    pass(1s);
+  }
+  cloud.machines[0].addresses = {{cloud::AddressType::internal_ip, "10.9.9.9"}};
+  pass(6min);
+  EXPECT_EQ(at("node1", "/status/addresses/0/address"), "10.9.9.9");
+  EXPECT_EQ(at("node1", "/metadata/labels/topology.kubernetes.io~1zone"), nullptr);
+  pass(1h);
+  EXPECT_EQ(at("node1", "/metadata/labels/topology.kubernetes.io~1zone"), "rack-7")
+      << "one more try";
 }
 
 TEST_F(node_member, is_not_looked_at_for_a_heartbeat) {

@@ -73,6 +73,11 @@ ServiceController::Inside::Inside(ServiceControllerOptions options_, ServiceDoor
       random(doors.random),
       log(doors.log),
       teller(doors.recorder),
+      contested(doors.loop, doors.metrics,
+                {.controller = std::string(kName),
+                 .reason = std::string(kContestedReason),
+                 .advice = "switch one of the two load balancer controllers off, or tell them "
+                           "apart by spec.loadBalancerClass"}),
       writes(doors.services, doors.api, service_projection()),
       targets({.shares = options.shares_targets,
                .debounce = options.node_debounce,

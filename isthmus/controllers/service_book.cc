@@ -78,6 +78,20 @@ std::string_view wish_of(std::string_view fingerprint) {
   return fingerprint.substr(0, fingerprint.find(kTargetsMark));
 }
 
+std::string explained(std::string_view message, const ServiceOfName& service_of) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  std::string text;
+  while (!message.empty()) {
+    const std::size_t begin = std::min(message.find_first_of(kLetters), message.size());
+    const std::size_t end = std::min(message.find_first_not_of(kLetters, begin), message.size());
+    const std::optional<kube::ObjectKey> service = service_of(message.substr(begin, end - begin));
+    text += message.substr(0, end);
+    if (service) text += fmt::format(" (Service {})", to_string(*service));
+    message.remove_prefix(end);
+  }
+  return text;
+}
+
 ServiceRecord* ServiceBook::find(std::string_view name) {
   const auto found = records_.find(name);
   return found == records_.end() ? nullptr : &found->second;
@@ -119,19 +133,10 @@ std::vector<std::string> ServiceBook::of(const kube::ObjectKey& key) const {
 }
 
 std::string ServiceBook::explained(std::string_view message) const {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
-  std::string text;
-  while (!message.empty()) {
-    const std::size_t begin = std::min(message.find_first_of(kLetters), message.size());
-    const std::size_t end = std::min(message.find_first_not_of(kLetters, begin), message.size());
-    const auto record = records_.find(message.substr(begin, end - begin));
-    text += message.substr(0, end);
-    if (record != records_.end()) {
-      text += fmt::format(" (Service {})", to_string(record->second.key));
-    }
-    message.remove_prefix(end);
-  }
-  return text;
+  return controllers::explained(message, [this](std::string_view name) {
+    const auto record = records_.find(name);
+    return record == records_.end() ? std::nullopt : std::optional(record->second.key);
+  });
 }
 
 void ServiceBook::ensured(ServiceRecord& record, std::string fingerprint,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,10 +60,12 @@ struct ServiceRecord {
   Trouble trouble = Trouble::none;
   unsigned failures = 0;                    // In a row.
   std::optional<Moment> nobody_since = {};  // Since when no Node passes its check.
-  std::optional<Moment> published_at = {};  // When we last wrote its status,
-  std::string published = {};               // the addresses that this was,
-  unsigned rewrites = 0;                    // and how often it was because of others.
 };
+
+// A message of the cloud's for people, who know Services: the name of each load balancer that is a
+// Service's is followed by it.
+using ServiceOfName = std::function<std::optional<kube::ObjectKey>(std::string_view name)>;
+std::string explained(std::string_view message, const ServiceOfName& service_of);
 
 // A resource. Records by the load balancer's name, which holds the Service's uid: a namesake of a
 // Service has a record of its own.
@@ -84,8 +87,7 @@ class ServiceBook final {
   // Whether the cloud is known, or was asked by us, to have something.
   bool empty() const { return records_.empty() && strangers_.empty(); }
 
-  // A message of the cloud's for people, who know Services: the name of each load balancer that has
-  // a record is followed by its Service.
+  // The message with the Services of those load balancers that have a record.
   std::string explained(std::string_view message) const;
 
   // Our ensure was answered. News that are newer than the answer stay.

@@ -19,10 +19,7 @@ constexpr Duration kFollowedPollEvery = std::chrono::seconds(30);
 // kube-proxy takes to be restarted.
 constexpr Duration kNobodyFor = std::chrono::seconds(15);
 
-// A status that somebody else overwrites is put right at once so often, and then no more often than
-// this.
-constexpr unsigned kRewritesMax = 2;
-constexpr Duration kContestedPause = std::chrono::seconds(30);
+const kube::FieldPath kIngress{"status", "loadBalancer", "ingress"};
 
 constexpr Duration kSoonest = std::chrono::seconds(1);
 
@@ -94,7 +91,7 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::make(
   const cloud::LoadBalancerState state = *answer;
   book.ensured(*record, std::move(print), *std::move(answer), loop.now());
   tell_what_changed(*service, *record, before, state);
-  co_return Finished{next_look(*record)};
+  co_return Finished{next_look(*service, *record)};
 }
 
 // A spec that the cloud calls wrong may only lack the set of targets that we believe to be there:
@@ -196,14 +193,13 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::publish
   const bool answers = record->state->settled && !record->state->addresses.empty();
   if (answers) {
     std::vector<kube::LoadBalancerIngress> ingress = ingress_of(*record->state);
-    const bool differs = service->ingress != ingress;
-    if (differs && is_contested(*record)) {
-      notices.push_back(status_contested());
-      tell(*service, std::move(notices));
-      const Duration rest = later(*record->published_at, kContestedPause) - loop.now();
-      co_return Finished{kube::Action::again_after(std::max<Duration>(rest, kSoonest))};
-    }
-    if (differs) {
+    std::vector<Wish> wrong;
+    if (service->ingress != ingress) wrong.push_back({kIngress, text_of(record->state->addresses)});
+    wrong = contested.may_write(service->meta, wrong);
+    CO_TRY(co_await contested.learn_writers(api, kube::name_of(*service)));
+    record = book.find(name);
+    if (record == nullptr || !record->state) co_return LookAgain{writes.newest(service->meta.key)};
+    if (!wrong.empty()) {
       Result<ServiceWrites::Written> written = co_await writes.publish(service, std::move(ingress));
       if (!written) {
         co_return std::unexpected(
@@ -213,7 +209,7 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::publish
       if (!written->done || record == nullptr || !record->state) {
         co_return LookAgain{std::move(written->service)};
       }
-      note_published(*record);
+      contested.wrote(service->meta, wrong);
       service = std::move(written->service);
     }
     if (!std::exchange(record->ensured_told, true)) {
@@ -223,29 +219,9 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::publish
   }
   record->trouble = ServiceRecord::Trouble::none;
   record->failures = 0;
-  if (was_contested(*record)) notices.push_back(status_contested());
+  for (Notice& parked : contested.notices(service->meta)) notices.push_back(std::move(parked));
   tell(*service, std::move(notices));
-  co_return Finished{next_look(*record)};
-}
-
-// Whether these addresses were published a short while ago.
-bool ServiceController::Inside::was_published_lately(const ServiceRecord& record) const {
-  return record.published_at && record.published == text_of(record.state->addresses) &&
-         loop.now() < later(*record.published_at, 2 * kContestedPause);
-}
-
-// Whether somebody else wrote over the same addresses again and again lately, and just now.
-bool ServiceController::Inside::was_contested(const ServiceRecord& record) const {
-  return record.rewrites >= kRewritesMax && was_published_lately(record);
-}
-bool ServiceController::Inside::is_contested(const ServiceRecord& record) const {
-  return was_contested(record) && loop.now() < due(*record.published_at, kContestedPause);
-}
-
-void ServiceController::Inside::note_published(ServiceRecord& record) {
-  record.rewrites = was_published_lately(record) ? record.rewrites + 1 : 0;
-  record.published_at = loop.now();
-  record.published = text_of(record.state->addresses);
+  co_return Finished{next_look(*service, *record)};
 }
 
 void ServiceController::Inside::tell_repairs(const kube::Service& service, ServiceRecord& record) {
@@ -305,7 +281,8 @@ Duration ServiceController::Inside::poll_every() const {
   return follows ? kFollowedPollEvery : options.unsettled_again_after;
 }
 
-kube::Action ServiceController::Inside::next_look(const ServiceRecord& record) const {
+kube::Action ServiceController::Inside::next_look(const kube::Service& service,
+                                                  const ServiceRecord& record) const {
   Moment next = later(record.ensured_at, options.drift_every);
   if (record.state && !record.state->settled) {
     next = std::min(next, later(record.asked_at, poll_every()));
@@ -314,6 +291,7 @@ kube::Action ServiceController::Inside::next_look(const ServiceRecord& record) c
   if (record.nobody_since) {
     next = std::min(next, later(*record.nobody_since, kNobodyFor + kNobodyFor / 3));
   }
+  if (const auto next_try = contested.next_try(service.meta)) next = std::min(next, *next_try);
   return kube::Action::again_after(std::max<Duration>(next - loop.now(), kSoonest));
 }
 

@@ -15,6 +15,7 @@
 
 #include "isthmus/base/backoff.h"
 #include "isthmus/base/scope.h"
+#include "isthmus/controllers/contested.h"
 #include "isthmus/controllers/node_targets.h"
 #include "isthmus/controllers/service.h"
 #include "isthmus/controllers/service_book.h"
@@ -76,14 +77,10 @@ struct ServiceController::Inside {
   void tell_repairs(const kube::Service& service, ServiceRecord& record);
   void judge_node_health(const kube::Service& service, ServiceRecord& record);
   void switch_to_kubelet(const kube::Service& service);
-  bool was_published_lately(const ServiceRecord& record) const;
-  bool was_contested(const ServiceRecord& record) const;
-  bool is_contested(const ServiceRecord& record) const;
-  void note_published(ServiceRecord& record);
   bool drift_is_due(const ServiceRecord& record) const;
   bool poll_is_due(const ServiceRecord& record) const;
   Duration poll_every() const;
-  kube::Action next_look(const ServiceRecord& record) const;
+  kube::Action next_look(const kube::Service& service, const ServiceRecord& record) const;
 
   // service_release.cc
   Task<Result<Step>> release(ServicePtr service, ReleaseService act, Notices notices);
@@ -120,6 +117,7 @@ struct ServiceController::Inside {
   kube::Controller* queue = nullptr;  // Set by run.
   ServiceBook book = {};
   Teller teller;
+  ContestedFields contested;
   ServiceWrites writes;
   NodeTargets targets;
   ServiceOrphans orphans;

@@ -55,14 +55,6 @@ Notice no_nodes() {
           .message = "There are no available nodes for LoadBalancer"};
 }
 
-Notice status_contested() {
-  return {.reason = std::string(kContestedReason),
-          .message =
-              "Somebody else keeps writing status.loadBalancer of this Service: another "
-              "load balancer controller may serve it as well; switch one of them off, or "
-              "tell them apart by spec.loadBalancerClass"};
-}
-
 std::string text_of(const std::vector<IpAddress>& addresses) {
   std::vector<std::string> texts;
   for (const IpAddress& address : addresses) texts.push_back(to_string(address));

@@ -38,7 +38,6 @@ Notice delete_failed(const Error& error);
 Error error_of(const std::vector<cloud::LoadBalancerState::Problem>& problems);
 
 Notice no_nodes();
-Notice status_contested();
 
 // "192.0.2.1, 2001:db8::1".
 std::string text_of(const std::vector<IpAddress>& addresses);

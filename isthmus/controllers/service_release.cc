@@ -104,6 +104,7 @@ Task<Result<>> ServiceController::Inside::release_namesakes(ServicePtr service) 
 // is believed once a live read says so as well; a namesake that is there by now has another uid.
 Task<Result<kube::Action>> ServiceController::Inside::release_vanished(kube::ObjectKey key) {
   teller.forget(key);
+  contested.forget(key);
   refused.erase(key);
   const std::vector<std::string> names = book.of(key);
   if (names.empty()) co_return kube::Action::done();
