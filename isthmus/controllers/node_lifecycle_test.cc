@@ -1,0 +1,378 @@
+#include "isthmus/controllers/node_lifecycle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "isthmus/controllers/node_lifecycle_testing.h"
+#include "isthmus/controllers/node_subject.h"
+
+namespace isthmus::controllers {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::testing::Verb;
+using ::testing::HasSubstr;
+
+class node_lifecycle : public testing::LifecycleStory {};
+
+// --- Stopped is not gone
+// ---------------------------------------------------------------------------
+
+TEST_F(node_lifecycle, taints_a_node_whose_machine_is_shut_down_and_untaints_it) {
+  add_nodes(20);
+  start();
+  shut_down("node3");
+  pass(2min);
+  EXPECT_TRUE(has_taint("node3", kShutdownTaint));
+  power_on("node3");
+  pass(65s);
+  EXPECT_FALSE(has_taint("node3", kShutdownTaint)) << "it runs, although it is not Ready yet";
+  EXPECT_EQ(value("isthmus_node_shutdown_taints_total{action=\"set\"}"), 1);
+  EXPECT_EQ(value("isthmus_node_shutdown_taints_total{action=\"removed\"}"), 1);
+  EXPECT_TRUE(exists("node3"));
+}
+
+TEST_F(node_lifecycle, untaints_a_node_that_is_ready_although_the_cloud_says_otherwise) {
+  add_nodes(20);
+  start();
+  shut_down("node3");
+  pass(2min);
+  start_kubelet("node3");
+  pass(50s);
+  EXPECT_TRUE(has_taint("node3", kShutdownTaint));
+  pass(70s);
+  EXPECT_FALSE(has_taint("node3", kShutdownTaint));
+}
+
+TEST_F(node_lifecycle, puts_back_a_taint_that_somebody_removed) {
+  add_nodes(20);
+  start();
+  shut_down("node3");
+  pass(2min);
+  change("node3", [](json::value& node) { node.at("spec").as_object().erase("taints"); });
+  pass(2min);
+  EXPECT_TRUE(has_taint("node3", kShutdownTaint));
+}
+
+TEST_F(node_lifecycle, keeps_a_stopped_machines_node_for_ever) {
+  add_nodes(20);
+  start();
+  for (int i = 0; i < 10; ++i) shut_down(name(i));
+  pass(3h);
+  EXPECT_EQ(count_nodes(), 20U);
+  EXPECT_EQ(value("isthmus_nodes_deleted_total"), 0);
+}
+
+class node_lifecycle_with_out_of_service : public testing::LifecycleStory {
+ protected:
+  node_lifecycle_with_out_of_service() : LifecycleStory({.plan = {.out_of_service = true}}) {}
+};
+
+TEST_F(node_lifecycle_with_out_of_service, taints_after_a_confirmed_power_off_and_untaints) {
+  add_nodes(20);
+  start();
+  shut_down("node3");
+  pass(60s);
+  EXPECT_FALSE(has_taint("node3", kOutOfServiceTaint));
+  pass(3min);
+  EXPECT_TRUE(has_taint("node3", kOutOfServiceTaint));
+  power_on("node3");
+  start_kubelet("node3");
+  pass(75s);
+  EXPECT_FALSE(has_taint("node3", kOutOfServiceTaint));
+  EXPECT_FALSE(has_taint("node3", kShutdownTaint));
+}
+
+TEST_F(node_lifecycle_with_out_of_service, never_taints_while_the_kubelet_is_heard_of) {
+  add_nodes(20);
+  start();
+  machine("node3").power = cloud::Power::stopped;
+  set_ready("node3", false);
+  pass(1h);
+  EXPECT_FALSE(has_taint("node3", kOutOfServiceTaint));
+}
+
+// --- Gone
+// ------------------------------------------------------------------------------------------
+
+TEST_F(node_lifecycle, deletes_the_node_of_a_machine_that_is_gone_within_six_minutes) {
+  add_nodes(100);
+  start();
+  std::vector<std::string> deleted;
+  api.on_call = [&](Verb verb, const kube::ObjectName& object) {
+    if (verb == Verb::remove) deleted.push_back(object.key.name);
+  };
+  destroy("node7");
+  pass(2min);
+  EXPECT_TRUE(exists("node7"));
+  EXPECT_EQ(events.count("Normal InstanceMissing node7"), 1U);
+  pass(4min);
+  EXPECT_FALSE(exists("node7"));
+  EXPECT_EQ(deleted, std::vector<std::string>{"node7"});
+  EXPECT_EQ(events.count("Normal DeletingNode node7: Deleting node node7 because it does not exist "
+                         "in the cloud provider"),
+            1U);
+  EXPECT_EQ(events.count("Warning"), 0U);
+  EXPECT_EQ(value("isthmus_nodes_deleted_total"), 1);
+  EXPECT_EQ(value("isthmus_cloud_contradictions_total{kind=\"heartbeat\"}"), 0);
+  EXPECT_TRUE(log.mentions("node deleted"));
+  EXPECT_TRUE(log.mentions("said to be gone"));
+}
+
+TEST_F(node_lifecycle, asks_the_cloud_nothing_about_ready_nodes) {
+  add_nodes(100);
+  start();
+  pass(10s);
+  const std::size_t calls = cloud.gets + cloud.lists;
+  pass(2min);
+  EXPECT_EQ(cloud.gets + cloud.lists, calls);
+  EXPECT_EQ(heartbeats.reads, 0U);
+}
+
+TEST_F(node_lifecycle, asks_about_a_partition_with_a_few_lists) {
+  add_nodes(5000);
+  start();
+  for (int i = 0; i < 5000; ++i) stop_kubelet(name(i));
+  pass(10min);
+  const std::string calls = "cloud_node_lifecycle_controller_cloud_provider_calls_total";
+  EXPECT_EQ(value(calls + R"({operation="instance_exists",result="success"})"), 0);
+  EXPECT_LE(value(calls + R"({operation="list_instances",result="success"})"), 15);
+  EXPECT_EQ(count_nodes(), 5000U);
+}
+
+TEST_F(node_lifecycle, reads_live_and_leaves_a_node_that_is_ready_after_all) {
+  add_nodes(100);
+  start();
+  destroy("node7");
+  pass(100s);
+  api.frozen = true;  // The watch says nothing of it.
+  set_ready("node7", true);
+  pass(3min);
+  EXPECT_TRUE(exists("node7"));
+  EXPECT_EQ(api.calls(Verb::remove), 0U);
+}
+
+TEST_F(node_lifecycle, never_deletes_a_namesake) {
+  add_nodes(100);
+  start();
+  destroy("node7");
+  pass(100s);
+  api.frozen = true;
+  api.erase(kube::Node::resource, {"", "node7"});
+  put("node7", {{"providerID", "isthmus://node7"}});
+  set_ready("node7", false);
+  pass(4min);
+  EXPECT_TRUE(exists("node7"));
+  EXPECT_EQ(api.calls(Verb::remove), 0U);
+}
+
+TEST_F(node_lifecycle, decides_anew_when_the_node_changes_while_it_is_deleted) {
+  add_nodes(100);
+  start();
+  int changes = 0;
+  api.on_call = [&](Verb verb, const kube::ObjectName& object) {
+    if (verb == Verb::remove && ++changes == 1)
+      annotate(object.key.name, kNodeProtectAnnotation, "");
+  };
+  destroy("node7");
+  pass(10min);
+  EXPECT_TRUE(exists("node7"));
+  EXPECT_EQ(changes, 1);
+  EXPECT_EQ(events.count("NodeDeletionWithheld node7"), 1U);
+}
+
+TEST_F(node_lifecycle, asks_again_after_an_answer_that_was_lost) {
+  add_nodes(100);
+  start();
+  api.inject({.verb = Verb::remove, .error = {Outcome::lost, "cut"}});
+  destroy("node7");
+  pass(6min);
+  EXPECT_FALSE(exists("node7"));
+  EXPECT_EQ(events.count("Warning DeletingNodeFailed node7: Failed deleting node node7: cut"), 1U);
+  EXPECT_EQ(events.count("Normal DeletingNode node7"), 1U);
+}
+
+TEST_F(node_lifecycle, only_observes_where_it_may_not_delete) {
+  add_nodes(100);
+  start();
+  api.inject({.verb = Verb::remove, .error = {Outcome::denied, "403"}, .times = 100});
+  destroy("node7");
+  pass(1h);
+  EXPECT_TRUE(exists("node7"));
+  EXPECT_LE(api.calls(Verb::remove), 6U);
+  EXPECT_GE(events.count("Warning NodeDeletionDenied node7"), 1U);
+  EXPECT_EQ(value("isthmus_node_deletions_withheld{condition=\"delete_denied\"}"), 1);
+  api.heal();
+  pass(12min);
+  EXPECT_FALSE(exists("node7"));
+}
+
+TEST_F(node_lifecycle, deletes_nothing_in_the_last_seconds_of_its_lease) {
+  add_nodes(100);
+  start();
+  leads_for = 4s;
+  destroy("node7");
+  pass(10min);
+  EXPECT_TRUE(exists("node7"));
+  leads_for = 5s;
+  pass(1min);
+  EXPECT_FALSE(exists("node7"));
+}
+
+// --- Words of people
+// -------------------------------------------------------------------------------
+
+TEST_F(node_lifecycle, says_on_the_node_why_it_is_kept_once) {
+  add_nodes(100);
+  annotate("node7", kNodeProtectAnnotation, "true");
+  start();
+  destroy("node7");
+  pass(1h);
+  EXPECT_TRUE(exists("node7"));
+  EXPECT_EQ(events.count("Warning NodeDeletionWithheld node7: its machine seems to be gone, and it "
+                         "is kept (protected): the annotation isthmus.dev/node-protect protects "
+                         "it; somebody has to "
+                         "remove the annotation"),
+            1U);
+  EXPECT_EQ(events.count("NodeDeletionWithheld"), 1U);
+  EXPECT_EQ(value("isthmus_node_deletions_withheld{condition=\"protected\"}"), 1);
+  change("node7",
+         [](json::value& node) { node.at_pointer("/metadata/annotations").as_object().clear(); });
+  pass(4min);
+  EXPECT_FALSE(exists("node7"));
+  pass(1min);
+  EXPECT_EQ(value("isthmus_node_deletions_withheld{condition=\"protected\"}"), 0);
+}
+
+TEST_F(node_lifecycle, believes_an_oath_for_exactly_this_node_until_it_runs_out) {
+  add_nodes(100);
+  start();
+  cloud.faults.error = Error{Outcome::lost, "out"};  // Until then nothing would be known of it.
+  cloud.faults.errors = 1;
+  const std::string later = rfc3339(world.loop.wall_now() + 1h);
+  annotate("node7", kNodeConfirmedGoneAnnotation, "somebody-else@" + later);
+  annotate("node8", kNodeConfirmedGoneAnnotation, uid("node8") + "@" + later);
+  annotate("node9", kNodeConfirmedGoneAnnotation,
+           uid("node9") + "@" + rfc3339(world.loop.wall_now() - 1s));
+  pass(10min);
+  EXPECT_TRUE(exists("node7"));
+  EXPECT_FALSE(exists("node8"));
+  EXPECT_TRUE(exists("node9"));
+  EXPECT_EQ(events.count("Warning InvalidAnnotation node7"), 1U);
+}
+
+TEST_F(node_lifecycle, deletes_nothing_while_all_changes_are_stopped) {
+  add_nodes(100);
+  start();
+  safety.stopped = true;
+  destroy("node7");
+  pass(10min);
+  EXPECT_TRUE(exists("node7"));
+  EXPECT_EQ(events.count("(mutations_stopped)"), 1U);
+  safety.stopped = false;
+  pass(1min);
+  EXPECT_FALSE(exists("node7"));
+}
+
+TEST_F(node_lifecycle, lets_an_acknowledged_batch_go_slowly) {
+  add_nodes(100);
+  start();
+  for (int i = 0; i < 12; ++i) destroy(name(i));
+  pass(10min);
+  EXPECT_EQ(count_nodes(), 100U);
+  EXPECT_EQ(value("isthmus_node_deletion_breakers{kind=\"cluster\"}"), 1);
+  const std::string line = *std::ranges::find_if(events.lines, [](const std::string& each) {
+    return each.find("acknowledge node-deletion/cluster/") != std::string::npos;
+  });
+  const std::size_t begin = line.find("node-deletion/cluster/");
+  safety.acknowledged.insert(line.substr(begin, line.find_first_of(" ;(", begin) - begin));
+  pass(9min);
+  EXPECT_EQ(count_nodes(), 98U);
+  pass(10min);
+  EXPECT_EQ(count_nodes(), 96U);
+  safety.acknowledged.clear();
+  pass(10min);
+  EXPECT_EQ(count_nodes(), 96U);
+}
+
+// --- Whose Nodes
+// -----------------------------------------------------------------------------------
+
+TEST_F(node_lifecycle, leaves_nodes_of_others_alone) {
+  add_nodes(20);
+  put("theirs", {{"providerID", "aws:///eu/i-1"}});
+  start();
+  set_ready("theirs", false);
+  pass(1h);
+  EXPECT_TRUE(exists("theirs"));
+  for (const std::string_view operation : {"instance_exists", "list_instances"}) {
+    const std::string labels = fmt::format(R"({{operation="{}",result="success"}})", operation);
+    EXPECT_EQ(value("cloud_node_lifecycle_controller_cloud_provider_calls_total" + labels), 0);
+  }
+  EXPECT_EQ(events.count("InstanceMissing"), 0U);
+}
+
+TEST_F(node_lifecycle, reports_a_node_without_an_id_and_never_deletes_it) {
+  add_nodes(20);
+  put("nameless", json::object());
+  start();
+  set_ready("nameless", false);
+  pass(14min);
+  EXPECT_EQ(events.count("NodeWithoutProviderID"), 0U);
+  pass(2h);
+  EXPECT_EQ(events.count("Warning NodeWithoutProviderID nameless"), 1U);
+  EXPECT_TRUE(exists("nameless"));
+}
+
+TEST_F(node_lifecycle, leaves_a_node_that_is_being_deleted_alone) {
+  add_nodes(100);
+  start();
+  destroy("node7");
+  pass(1min);
+  change("node7", [](json::value& node) {
+    node.at("metadata").as_object()["deletionTimestamp"] = "2026-11-30T00:00:00Z";
+    node.at("metadata").as_object()["finalizers"] = json::array{"somebody/holds-it"};
+  });
+  pass(1h);
+  EXPECT_EQ(api.calls(Verb::remove), 0U);
+  EXPECT_EQ(events.count("DeletingNode"), 0U);
+}
+
+TEST_F(node_lifecycle, is_healthy_until_a_round_does_not_end) {
+  add_nodes(20);
+  start();
+  cloud.faults.silent = true;
+  set_ready("node3", false);
+  pass(2min);
+  EXPECT_TRUE(lifecycle.check());
+  pass(5min);
+  EXPECT_FALSE(lifecycle.check());
+}
+
+TEST_F(node_lifecycle, behaves_as_an_observer_while_it_may_not_read_leases) {
+  add_nodes(100);
+  start();
+  heartbeats.error = Error{Outcome::denied, "no right to list leases"};
+  destroy("node7");
+  pass(20min);
+  EXPECT_TRUE(exists("node7"));
+  EXPECT_EQ(events.count("no right to list leases"), 1U);
+}
+
+class node_lifecycle_like_upstream : public testing::LifecycleStory {
+ protected:
+  node_lifecycle_like_upstream()
+      : LifecycleStory({.policy = {.mode = cloud::DeletionMode::upstream}}) {}
+};
+
+TEST_F(node_lifecycle_like_upstream, deletes_by_one_answer_with_preconditions) {
+  add_nodes(3);
+  start();
+  destroy("node1");
+  pass(50s);
+  EXPECT_FALSE(exists("node1"));
+  EXPECT_EQ(heartbeats.reads, 0U);
+}
+
+}  // namespace
+}  // namespace isthmus::controllers
