@@ -1,0 +1,214 @@
+// What is special to each kind of cloud: one PUT and its news, or a call for each route.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "isthmus/controllers/route_testing.h"
+
+namespace isthmus::controllers {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::testing::Verb;
+using ::testing::HasSubstr;
+
+struct route_table : testing::RouteStory {};
+
+TEST_F(route_table, of_two_hundred_nodes_is_one_put) {
+  for (int i = 0; i < 200; ++i) add_node(i);
+  start();
+  pass(10s);
+  EXPECT_EQ(cloud.route_tables.ensures, 1U);
+  EXPECT_EQ(cloud.router.standing.size(), 200U);
+  EXPECT_EQ(condition(199), "False RouteCreated");
+  EXPECT_EQ(patches(), 200U);
+}
+
+TEST_F(route_table, follows_a_burst_of_nodes_with_few_puts) {
+  start();
+  pass(1s);
+  for (int i = 0; i < 200; ++i) {
+    add_node(i);
+    pass(50ms);
+  }
+  pass(15s);
+  EXPECT_EQ(cloud.router.standing.size(), 200U);
+  EXPECT_LE(cloud.route_tables.ensures, 3U);
+}
+
+TEST_F(route_table, is_not_asked_for_again_and_again_while_the_cloud_tells) {
+  add_node(1);
+  start();
+  pass(10s);
+  const std::size_t calls = cloud.route_tables.ensures + cloud.route_tables.gets;
+  pass(2h);
+  EXPECT_EQ(cloud.route_tables.ensures + cloud.route_tables.gets, calls);
+}
+
+TEST_F(route_table, is_asked_for_where_the_cloud_does_not_tell) {
+  cloud.route_tables.tells = false;
+  cloud.route_tables.apply_after = 3s;
+  add_node(1);
+  start();
+  pass(20s);
+  EXPECT_EQ(condition(1), "False RouteCreated");
+  cloud.router.standing.clear();
+  cloud.route_tables.standing.clear();
+  pass(2min);
+  EXPECT_EQ(routed(1), "1");
+}
+
+TEST_F(route_table, that_somebody_else_changed_is_put_right_at_once) {
+  add_node(1);
+  add_node(2);
+  start();
+  pass(10s);
+  cloud.route_tables.standing.at(table_name()).spec.routes.pop_back();
+  cloud.route_tables.touched(table_name(), true);
+  EXPECT_EQ(routed(2), "");
+  pass(1s);
+  EXPECT_EQ(routed(2), "2");
+}
+
+TEST_F(route_table, that_is_taken_away_is_made_anew_at_once) {
+  add_node(1);
+  start();
+  pass(10s);
+  cloud.route_tables.standing.clear();
+  cloud.router.standing.clear();
+  cloud.route_tables.touched(table_name());
+  pass(1s);
+  EXPECT_EQ(routed(1), "1");
+}
+
+TEST_F(route_table, tells_of_a_link_that_fails_and_the_condition_follows_both_ways) {
+  add_node(1);
+  add_node(2);
+  start();
+  pass(10s);
+  cloud.router.down.insert(parse_prefix("10.244.1.0/24").value());
+  cloud.route_tables.touched(table_name());
+  pass(1s);
+  EXPECT_EQ(condition(1), "False RouteCreated");  // It may be back in a moment.
+  pass(10s);
+  EXPECT_EQ(condition(1), "True NoRouteCreated");
+  EXPECT_EQ(condition(2), "False RouteCreated");
+  EXPECT_EQ(text("node1", "/status/conditions/0/message"),
+            "Could not create route 10.244.1.0/24 for node node1: LinkDown: the link to the next "
+            "hop is down");
+  EXPECT_EQ(events.count("Warning FailedToCreateRoute node1"), 1U);
+  cloud.router.down.clear();
+  cloud.route_tables.touched(table_name());
+  pass(1s);
+  EXPECT_EQ(condition(1), "False RouteCreated");
+}
+
+TEST_F(route_table, that_takes_its_time_makes_no_node_unavailable_meanwhile) {
+  cloud.route_tables.apply_after = 3s;
+  add_node(1);
+  start();
+  pass(10s);
+  EXPECT_EQ(patches(), 1U);
+  add_node(2);
+  pass(10s);
+  EXPECT_EQ(patches(), 2U);
+  EXPECT_EQ(events.lines.size(), 0U);
+  EXPECT_EQ(condition(2), "False RouteCreated");
+}
+
+TEST_F(route_table, that_is_denied_says_nothing_about_anybodys_network) {
+  cloud.faults.error = Error{Outcome::denied, "infra.yaml gives this owner no routes"};
+  add_node(1);
+  start();
+  pass(30min);
+  EXPECT_EQ(patches(), 0U);
+  EXPECT_EQ(events.count("Warning FailedToCreateRoute node1"), 1U);
+  EXPECT_THAT(events.lines[0], HasSubstr("gives this owner no routes"));
+  cloud.faults = {};
+  pass(2min);
+  EXPECT_EQ(condition(1), "False RouteCreated");
+}
+
+TEST_F(route_table, of_a_cloud_that_has_none_after_all_is_asked_for_seldom) {
+  cloud.route_tables.supported = false;
+  add_node(1);
+  start();
+  pass(30min);
+  EXPECT_EQ(patches(), 0U);
+  EXPECT_LE(cloud.route_tables.gets + cloud.route_tables.ensures, 10U);
+  cloud.route_tables.supported = true;
+  pass(15min);
+  EXPECT_EQ(routed(1), "1");
+}
+
+TEST_F(route_table, keeps_what_stands_outside_of_cidrs_that_were_given_wrongly) {
+  add_node(1);
+  start();
+  pass(10s);
+  kill();
+  options.plan.cluster_cidrs = parse_cluster_cidrs("10.9.0.0/16").value();
+  start();
+  pass(30min);
+  EXPECT_EQ(routed(1), "1");
+  EXPECT_EQ(condition(1), "False RouteCreated");
+  EXPECT_EQ(events.count("Warning PodCIDROutsideClusterCIDR node1"), 1U);
+}
+
+TEST_F(route_table, whose_answer_was_lost_is_written_again_and_stands_once) {
+  add_node(1);
+  cloud.faults.answers_lost = 2;
+  start();
+  pass(1min);
+  EXPECT_EQ(condition(1), "False RouteCreated");
+  EXPECT_EQ(cloud.router.standing.size(), 1U);
+}
+
+struct route_single : testing::RouteStory {
+  route_single() { by_single_routes(); }
+};
+
+TEST_F(route_single, calls_are_as_many_at_once_as_there_are_workers) {
+  cloud.faults.delay = 1s;
+  for (int i = 0; i < 50; ++i) add_node(i);
+  start();
+  pass(1min);
+  EXPECT_EQ(cloud.router.standing.size(), 50U);
+  EXPECT_LE(cloud.most_in_flight, 10U);
+}
+
+TEST_F(route_single, that_fails_backs_off_alone) {
+  cloud.router.standing[parse_prefix("10.244.1.0/24").value()] = {.is_foreign = true};
+  add_node(1);
+  add_node(2);
+  start();
+  pass(1h);
+  EXPECT_EQ(routed(2), "2");
+  // One for node2; node1 at 1, 2, 4 … 120 s, and with each comparison.
+  EXPECT_LE(cloud.routes.ensures, 120U);
+  EXPECT_EQ(events.count("FailedToCreateRoute"), 1U);
+}
+
+TEST_F(route_single, list_that_is_partial_takes_nothing_away) {
+  for (int i = 1; i <= 4; ++i) add_node(i);
+  start();
+  pass(10s);
+  cloud.faults.list_only = 2;
+  remove_node(1);
+  pass(30min);
+  EXPECT_EQ(routed(1), "1");
+  EXPECT_EQ(events.count("RouteRemovalWithheld"), 1U);
+  cloud.faults.list_only.reset();
+  pass(3min);
+  EXPECT_EQ(routed(1), "");
+}
+
+TEST_F(route_single, that_went_away_by_other_hands_is_made_again_within_a_period) {
+  add_node(1);
+  start();
+  pass(10s);
+  cloud.router.standing.clear();
+  pass(70s);
+  EXPECT_EQ(routed(1), "1");
+}
+
+}  // namespace
+}  // namespace isthmus::controllers

@@ -1,0 +1,269 @@
+// All routes: what the cloud has is compared with the Nodes, and what differs is put right.
+#include "isthmus/controllers/route_impl.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isthmus/base/fan_out.h"
+#include "isthmus/base/scope.h"
+#include "isthmus/controllers/pod_cidr.h"
+
+namespace isthmus::controllers {
+namespace {
+
+using cloud::RouteState;
+using Step = PlannedRoute::Step;
+
+// How many single routes are taken away at once.
+constexpr std::size_t kReleasesAtOnce = 8;
+
+// The ranges of a table: the cluster's, and where routes stand outside of them the ranges in which
+// these were made. Prefixes nest or are apart, so it is enough to leave out what another holds.
+std::vector<IpPrefix> ranges_for(std::vector<IpPrefix> ranges, const std::vector<IpPrefix>& before,
+                                 const std::vector<cloud::Route>& routes) {
+  for (const cloud::Route& route : routes) {
+    const auto holds = [&](const IpPrefix& range) { return range.contains(route.destination); };
+    if (std::ranges::any_of(ranges, holds)) continue;
+    const auto earlier = std::ranges::find_if(before, holds);
+    ranges.push_back(earlier == before.end() ? route.destination : *earlier);
+  }
+  std::vector<IpPrefix> widest;
+  for (const IpPrefix& range : ranges) {
+    const auto is_wider = [&](const IpPrefix& other) {
+      return other != range && other.contains(range);
+    };
+    if (std::ranges::none_of(ranges, is_wider)) widest.push_back(range);
+  }
+  std::ranges::sort(widest);
+  const auto twice = std::ranges::unique(widest);
+  widest.erase(twice.begin(), twice.end());
+  return widest;
+}
+
+bool has(const std::vector<RouteState>& states, const RouteState& state) {
+  return std::ranges::find(states, state) != states.end();
+}
+
+}  // namespace
+
+Task<Result<kube::Action>> RouteController::Inside::sync_routes() {
+  if (!cluster || !nodes.has_synced()) co_return kube::Action::done();  // The start comes again.
+  const std::string_view trigger = std::exchange(nodes_changed, false) ? "node_change" : "periodic";
+  const Result<bool> changed = co_await sync_all();
+  if (changed.outcome() == Outcome::cancelled) co_return std::unexpected(changed.error());
+  metrics.count_sync(!changed ? "error" : *changed ? "changed" : "noop", trigger);
+  const bool is_news = trouble.has_value() != !changed;
+  if (!changed && plan_is_old) make_plan();  // Who waits is told why.
+  trouble = changed ? std::nullopt : std::optional(changed.error());
+  if (trouble && is_news) log.warning("routes cannot be put right", {{"why", *trouble}});
+  if (!trouble && is_news) log.info("routes can be put right again", {});
+  wake_due_nodes();
+  if (!changed) co_return std::unexpected(changed.error());
+  co_return next_look();
+}
+
+// Answers whether anything was written.
+Task<Result<bool>> RouteController::Inside::sync_all() {
+  CO_TRY(co_await look());
+  CO_TRY(co_await verify());
+  if (tables == nullptr) {
+    Result<bool> released = co_await release_singles();
+    co_return released;
+  }
+  Result<bool> written = co_await write_table();
+  co_return written;
+}
+
+// What the cloud has now; while it tells by itself, that is known.
+Task<Result<>> RouteController::Inside::look() {
+  if (tables == nullptr) {
+    const cloud::Listing<RouteState> listing = CO_TRY(co_await singles->list());
+    book.learn(listing);
+    co_return Result<>{};
+  }
+  if (is_heard && book.is_known) co_return Result<>{};
+  Result<cloud::RouteTableState> table = co_await tables->get(table_name);
+  if (table) {
+    book.learn(std::optional(*std::move(table)));
+  } else if (table.outcome() == Outcome::absent) {
+    book.learn(std::optional<cloud::RouteTableState>());
+  } else {
+    co_return std::unexpected(table.error());
+  }
+  co_return Result<>{};
+}
+
+void RouteController::Inside::make_plan() {
+  plan = plan_routes(nodes.all(), book.all(), options.plan);
+  plan_is_old = false;
+}
+
+// Works out the plan, and asks the API server itself where something that stands would be moved or
+// taken away. Afterwards `confirmed` and `removing` are what may be.
+Task<Result<>> RouteController::Inside::verify() {
+  make_plan();
+  confirmed.clear();
+  removing.clear();
+  std::vector<RouteState> due = removable();
+  const bool moves =
+      std::ranges::find(plan.routes, Step::move, &PlannedRoute::step) != plan.routes.end();
+  if (due.empty() && !moves) co_return Result<>{};
+  const LivePodCidrs live = CO_TRY(co_await read_live_pod_cidrs(api));
+  make_plan();
+  judge(live, due);
+  removing = std::move(due);
+  co_return Result<>{};
+}
+
+// Those whose time has come. A view that may be a lie is no evidence against any route.
+std::vector<RouteState> RouteController::Inside::removable() {
+  const Result<> released = brakes();
+  if (!released) {
+    hold(released.error());
+    return {};
+  }
+  std::vector<RouteState> due =
+      removals.pass(plan.ownerless, plan.routes.size() + plan.ownerless.size(), loop.now());
+  if (!std::exchange(held_because, {}).empty()) log.info("routes may be taken away again", {});
+  metrics.withheld.set(0);
+  return due;
+}
+
+// Drops from `due` what a Node has after all, and confirms moves.
+void RouteController::Inside::judge(const LivePodCidrs& live, std::vector<RouteState>& due) {
+  for (const PlannedRoute& one : plan.routes) {
+    if (one.step != Step::move) continue;
+    const std::string& uid = plan.nodes.at(one.node).uid;
+    if (live.has(one.route.destination, uid)) confirmed.emplace(one.route.destination, uid);
+  }
+  if (live.nodes() == 0) due.clear();
+  std::erase_if(due, [&](const RouteState& state) {
+    if (!live.any_overlaps(state.destination)) {
+      return !has(plan.ownerless, state);
+    }
+    removals.acquit(state.destination);
+    log.warning("a route is kept: the API server knows a Node that has it, and we do not see it",
+                {{"destination", to_string(state.destination)}});
+    return true;
+  });
+}
+
+Result<> RouteController::Inside::brakes() const {
+  if (nodes.all().empty()) return fail(Outcome::lost, "no Node is seen");
+  if (!nodes.all_unreadable().empty()) {
+    return fail(Outcome::lost,
+                fmt::format("{} Nodes cannot be read, {} among them", nodes.all_unreadable().size(),
+                            nodes.all_unreadable().begin()->first.name));
+  }
+  if (!book.is_complete) return fail(Outcome::lost, "the cloud's list of routes is not complete");
+  TRY(nodes_are_current());
+  return deletions_are_safe();
+}
+
+// L12 of the invariants: a held removal is in a log line, a metric and an event.
+void RouteController::Inside::hold(const Error& why) {
+  metrics.withheld.set(static_cast<double>(plan.ownerless.size()));
+  if (plan.ownerless.empty() || held_because == why.message) return;
+  held_because = why.message;
+  log.warning("routes without a Node are kept",
+              {{"routes", plan.ownerless.size()}, {"why", why.message}});
+  recorder.warning(
+      {.api_version = "v1",
+       .kind = "Namespace",
+       .key = {.name = "kube-system"},
+       .uid = cluster->text()},
+      "RouteRemovalWithheld",
+      fmt::format("{} routes without a Node are kept: {}", plan.ownerless.size(), why.message));
+}
+
+bool RouteController::Inside::is_confirmed(const PlannedRoute& one) const {
+  if (one.step != Step::move) return true;
+  const auto entry = plan.nodes.find(one.node);
+  return entry != plan.nodes.end() &&
+         confirmed.contains({one.route.destination, entry->second.uid});
+}
+
+cloud::RouteTableSpec RouteController::Inside::wanted_table() const {
+  cloud::RouteTableSpec spec{.name = table_name,
+                             .labels = {{std::string(cloud::kClusterLabel), cluster->text()}}};
+  for (const PlannedRoute& one : plan.routes) {
+    spec.routes.push_back(is_confirmed(one) ? one.route : route_of(one.present));
+  }
+  for (const RouteState& state : plan.ownerless) {
+    if (!has(removing, state)) spec.routes.push_back(route_of(state));
+  }
+  std::ranges::sort(spec.routes, {}, &cloud::Route::destination);
+  spec.ranges = ranges_for(options.plan.cluster_cidrs, book.ranges, spec.routes);
+  return spec;
+}
+
+// One call, whatever has changed.
+Task<Result<bool>> RouteController::Inside::write_table() {
+  cloud::RouteTableSpec spec = wanted_table();
+  if (book.is_as_asked(spec, loop.now())) co_return false;
+  const std::vector<RouteState> removed = std::exchange(removing, {});
+  const std::map<IpPrefix, RouteState> before = book.routes;
+  is_writing = true;
+  heard_generation = 0;
+  Result<cloud::RouteTableState> answer = co_await tables->ensure(spec);
+  is_writing = false;
+  cloud::RouteTableState table = CO_TRY(std::move(answer));
+  // Somebody else was as fast as we were.
+  if (heard_generation > table.generation) queue->enqueue(kRoutesKey, Priority::fresh);
+  const bool is_news = book.sent != spec || table.generation != book.sent_generation;
+  book.learn_ensured(std::move(spec), std::move(table), loop.now());
+  if (!removed.empty()) {
+    removals.removed(loop.now());
+    metrics.removed.add(static_cast<double>(removed.size()));
+  }
+  for (const RouteState& state : removed) {
+    log.info("route taken away: no Node has it", {{"destination", to_string(state.destination)}});
+  }
+  log.info("routes written", {{"routes", book.routes.size()},
+                              {"removed", removed.size()},
+                              {"generation", book.generation}});
+  wake_changed(before);
+  co_return is_news;
+}
+
+// Single routes are made under the keys of their Nodes; here they are taken away.
+Task<Result<bool>> RouteController::Inside::release_singles() {
+  if (removing.empty()) co_return false;
+  removals.removed(loop.now());
+  const std::vector<RouteState> items = removing;
+  const std::vector<Result<>> outcomes =
+      co_await fan_out(items, kReleasesAtOnce, &Inside::release_one, std::ref(*this));
+  removing.clear();
+  for (const Result<>& outcome : outcomes) {
+    if (!outcome && outcome.outcome() != Outcome::conflict) {
+      co_return std::unexpected(outcome.error());
+    }
+  }
+  co_return true;
+}
+
+// Its destination may have found a Node since the pass began; then it is no longer ownerless.
+Task<Result<>> RouteController::Inside::release_one(RouteState state, Inside& self) {
+  if (self.plan_is_old) self.make_plan();
+  if (!has(self.plan.ownerless, state)) co_return Result<>{};
+  CO_TRY(co_await self.singles->release(state));
+  self.book.routes.erase(state.destination);
+  self.metrics.removed.add();
+  self.log.info("route taken away: no Node has it",
+                {{"destination", to_string(state.destination)}});
+  co_return Result<>{};
+}
+
+kube::Action RouteController::Inside::next_look() const {
+  Duration next = options.reconcile_every;
+  const bool must_ask = tables != nullptr && !is_heard && !book.settled;
+  if (must_ask) next = std::min(next, options.unsettled_again_after);
+  if (const std::optional<Moment> pass = removals.next_pass()) {
+    next = std::min(next, std::max<Duration>(*pass - loop.now(), std::chrono::seconds(1)));
+  }
+  return kube::Action::again_after(next);
+}
+
+}  // namespace isthmus::controllers
