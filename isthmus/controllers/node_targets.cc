@@ -14,7 +14,7 @@ constexpr int kOneSet = 0;  // The key of all calls: there is one set.
 constexpr Duration kFirstDebounce = std::chrono::milliseconds(100);
 
 const std::vector<double>& latency_buckets() {
-  static const std::vector<double> buckets = exponential_buckets(0.015625, 2, 16);  // To 512 s.
+  static const std::vector<double> buckets = exponential_buckets(0.015625, 2, 21);  // To 16384 s.
   return buckets;
 }
 
@@ -23,6 +23,12 @@ bool differ(const EligibleNodes& before, const EligibleNodes& after) {
 }
 
 }  // namespace
+
+cloud::TargetSetSpec target_set_of(const cloud::ClusterUid& cluster, const EligibleNodes& nodes) {
+  return {.name = cloud::cluster_name(kTargetSetKind, cluster),
+          .labels = {{std::string(cloud::kClusterLabel), cluster.text()}},
+          .targets = nodes.targets};
+}
 
 // While it exists nobody ensures what is being taken away.
 class NodeTargets::Releasing {
@@ -71,7 +77,7 @@ NodeTargets::NodeTargets(NodeTargetsOptions options, kube::Store<kube::Node>& no
 NodeTargets::~NodeTargets() = default;
 
 void NodeTargets::belong_to(const cloud::ClusterUid& cluster) {
-  cluster_ = cluster.text();
+  cluster_ = cluster;
   name_ = cloud::cluster_name(kTargetSetKind, cluster);
 }
 
@@ -139,7 +145,7 @@ Task<Result<>> NodeTargets::release() {
 Task<Result<std::string>> NodeTargets::ensure() {
   const Snapshot sent = nodes_;
   const Moment begun = loop_.now();
-  Result<> answer = co_await sets_->ensure(spec());
+  Result<> answer = co_await sets_->ensure(target_set_of(*cluster_, *sent));
   if (answer.outcome() == Outcome::unsupported) {
     log_.info("the cloud has no target sets: load balancers name their targets", {});
     shares_ = false;
@@ -156,12 +162,6 @@ Task<Result<std::string>> NodeTargets::ensure() {
     changed_at_.reset();
   }
   co_return in_cloud_;
-}
-
-cloud::TargetSetSpec NodeTargets::spec() const {
-  return {.name = name_,
-          .labels = {{std::string(cloud::kClusterLabel), cluster_}},
-          .targets = nodes_->targets};
 }
 
 }  // namespace isthmus::controllers

@@ -22,6 +22,9 @@
 
 namespace isthmus::controllers {
 
+// The set of a cluster, with these Nodes in it.
+cloud::TargetSetSpec target_set_of(const cloud::ClusterUid& cluster, const EligibleNodes& nodes);
+
 struct NodeTargetsOptions {
   bool shares = true;  // Off: no set is kept, whatever the cloud has.
   Duration debounce = std::chrono::seconds(1);
@@ -73,7 +76,6 @@ class NodeTargets final {
 
   void take_in(const Listener& listener);
   Task<Result<std::string>> ensure();
-  cloud::TargetSetSpec spec() const;
 
   const NodeTargetsOptions options_;
   kube::Store<kube::Node>& store_;
@@ -82,7 +84,7 @@ class NodeTargets final {
   Logger& log_;
   bool shares_;
   std::string name_;
-  std::string cluster_;
+  std::optional<cloud::ClusterUid> cluster_;
   Snapshot nodes_;
   Signal known_;
   Signal dirty_;

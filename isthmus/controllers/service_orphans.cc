@@ -18,6 +18,10 @@ std::string label(const cloud::LoadBalancerState& state, std::string_view key) {
 
 }  // namespace
 
+bool are_too_many(std::size_t orphans, std::size_t all, const OrphanLimits& limits) {
+  return orphans > limits.many && orphans * 3 > all;
+}
+
 ServiceOrphans::ServiceOrphans(OrphanLimits limits, kube::Store<kube::Service>& services,
                                kube::ApiDoor& api, cloud::LoadBalancers& cloud, ServiceBook& book,
                                const Clock& clock, Metrics& metrics, Logger& log)
@@ -111,7 +115,7 @@ bool ServiceOrphans::was_replaced(const cloud::LoadBalancerState& stranger) cons
 
 bool ServiceOrphans::too_many() const {
   const std::size_t all = book_.all().size() + book_.strangers().size();
-  return since_.size() > limits_.many && since_.size() * 3 > all;
+  return are_too_many(since_.size(), all, limits_);
 }
 
 // The names that load balancers of all Services would have that the API server says there are now.

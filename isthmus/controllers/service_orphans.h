@@ -32,6 +32,9 @@ struct OrphanLimits {
   std::size_t many = 3;
 };
 
+// Whether something else must be wrong where so many of all are orphans.
+bool are_too_many(std::size_t orphans, std::size_t all, const OrphanLimits& limits);
+
 // A resource; the doors and the book outlive it.
 class ServiceOrphans final {
  public:

@@ -16,11 +16,6 @@ namespace {
 
 bool wants_balancer(const kube::Service& service) { return service.type == "LoadBalancer"; }
 
-bool is_served(const kube::Service& service, const ServicePlanOptions& options) {
-  return service.load_balancer_class ? options.classes.contains(*service.load_balancer_class)
-                                     : options.serves_unclassed;
-}
-
 // "… served elsewhere", "… not served here any more".
 std::string whose(const kube::Service& service) {
   return service.load_balancer_class
@@ -196,6 +191,11 @@ ServicePlan plan_service(const kube::Service& service, const ServicePlanOptions&
   SpecifiedService specified = specify(service, *std::move(name), options, surroundings);
   if (!specified.complaints.empty()) return {specified.complaints.refusal()};
   return {std::move(specified.ensure), std::move(specified.notices)};
+}
+
+bool is_served(const kube::Service& service, const ServicePlanOptions& options) {
+  return service.load_balancer_class ? options.classes.contains(*service.load_balancer_class)
+                                     : options.serves_unclassed;
 }
 
 bool concerns_us(const kube::Service& service) {

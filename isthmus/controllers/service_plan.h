@@ -94,6 +94,9 @@ struct ServicePlan {
 ServicePlan plan_service(const kube::Service& service, const ServicePlanOptions& options,
                          const ServiceSurroundings& surroundings);
 
+// Whether a Service that wants a load balancer is to get it here, by its class.
+bool is_served(const kube::Service& service, const ServicePlanOptions& options);
+
 // Whether a Service may be this controller's business: it wants a load balancer, or has what holds
 // one.
 bool concerns_us(const kube::Service& service);
