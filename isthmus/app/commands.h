@@ -12,6 +12,12 @@ namespace isthmus::app {
 // The cloud controller manager.
 int run_command(const std::vector<std::string>& arguments, const Environment& environment);
 
+// What such a manager would do now, and why.
+int plan_command(const std::vector<std::string>& arguments, const Environment& environment);
+
+// Why a Service has no address that answers, or a Node is not what it should be.
+int explain_command(const std::vector<std::string>& arguments, const Environment& environment);
+
 // The infrastructure backend.
 int infra_command(const std::vector<std::string>& arguments, const Environment& environment);
 

@@ -52,6 +52,24 @@ std::vector<IpAddress> read_addresses(std::string_view list, Mistakes& mistakes)
   return addresses;
 }
 
+// The test has room for sixteen routes in each.
+std::vector<IpPrefix> read_ranges(std::string_view list, Mistakes& mistakes) {
+  std::vector<IpPrefix> ranges;
+  for (std::string_view word : words(list)) {
+    const Result<IpPrefix> range = parse_prefix(word);
+    if (!range) {
+      mistakes.add("--route-ranges", range.error().message);
+      continue;
+    }
+    const std::uint8_t most = range->address.family == IpFamily::v4 ? 24 : 56;
+    if (range->bits == 0 || range->bits > most) {
+      mistakes.add("--route-ranges", fmt::format("{} is not of 1 to {} bits", word, most));
+    }
+    ranges.push_back(*range);
+  }
+  return ranges;
+}
+
 // The test sends to three machines, in each family.
 void check_targets(const std::vector<IpAddress>& addresses, const std::vector<IpFamily>& families,
                    Mistakes& mistakes) {
@@ -70,7 +88,7 @@ FlagTable conformance_flags(ConformanceFlags& flags) {
   FlagTable table(
       "isthmus conformance --url URL --token-file FILE [flags]",
       "Tests whether a cloud that serves the infrastructure API keeps the contract that "
-      "the manager relies on. It makes load balancers and a target set of its own, "
+      "the manager relies on. It makes load balancers, a target set and routes of its own, "
       "never touches anything else, and takes them away again, also when it is "
       "stopped.\n"
       "Exit code 0: everything that was tested is kept. 1: something is not, or is left "
@@ -99,6 +117,9 @@ FlagTable conformance_flags(ConformanceFlags& flags) {
       "target-addresses", flags.target_addresses, what,
       "Where the load balancers send to: at least three addresses of each family, with commas. "
       "Nothing has to answer there; addresses for documentation when empty.");
+  table.text("route-ranges", flags.route_ranges, what,
+             "Where the routes lie: networks that nobody uses, with commas, of at most 24 bits for "
+             "IPv4 and 56 for IPv6; ranges for documentation when empty.");
   table.positive_duration("patience", flags.patience, what,
                           "How long to wait until something is ready, or gone.");
   return table;
@@ -120,6 +141,7 @@ cloud::ConformanceOptions conformance_options(const ConformanceFlags& flags, Mis
   options.families = read_families(flags.families, mistakes);
   options.target_addresses = read_addresses(flags.target_addresses, mistakes);
   check_targets(options.target_addresses, options.families, mistakes);
+  options.route_ranges = read_ranges(flags.route_ranges, mistakes);
   return options;
 }
 

@@ -21,6 +21,7 @@ struct ConformanceFlags {
   std::string pool;
   std::string families = "IPv4";  // Separated by commas, like the addresses.
   std::string target_addresses;
+  std::string route_ranges;  // Likewise.
   Duration patience = std::chrono::seconds(30);
 };
 

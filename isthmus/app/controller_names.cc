@@ -13,17 +13,20 @@ namespace isthmus::app {
 namespace {
 
 constexpr std::array<ControllerName, 4> kControllers{{
-    {kNodeControllerName, "cloud-node", "cloud-node", "cloud-node-controller", true},
-    {"cloud-node-lifecycle-controller", "cloud-node-lifecycle", "cloud-node-lifecycle",
-     "cloud-node-lifecycle-controller", false},
-    {kServiceControllerName, "service", "service", "service-controller", true},
-    {"node-route-controller", "route", "route", "route_controller", false},
+    {kNodeControllerName, "cloud-node", "cloud-node", "cloud-node-controller", "node-controller",
+     ""},
+    {kNodeLifecycleControllerName, "cloud-node-lifecycle", "cloud-node-lifecycle",
+     "cloud-node-lifecycle-controller", "node-controller", ""},
+    {kServiceControllerName, "service", "service", "service-controller", "service-controller",
+     "service-controller"},
+    {kRouteControllerName, "route", "route", "route_controller", "route-controller",
+     "route-controller"},
 }};
 
 std::string known_names() {
   std::string names;
   for (const ControllerName& each : kControllers) {
-    if (each.is_built) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
   }
   return names;
 }
@@ -34,7 +37,7 @@ std::span<const ControllerName> controller_names() { return kControllers; }
 
 const ControllerName* find_controller(std::string_view name) {
   const auto* found = std::ranges::find_if(kControllers, [&](const ControllerName& each) {
-    return each.name == name || each.alias == name;
+    return each.name == name || each.alias == name || (!name.empty() && each.legacy == name);
   });
   return found == kControllers.end() ? nullptr : found;
 }
@@ -53,8 +56,6 @@ Result<std::set<std::string, std::less<>>> parse_controllers(std::string_view li
     const ControllerName* controller = find_controller(on ? word : word.substr(1));
     if (controller == nullptr) {
       mistakes.add(quoted(word), fmt::format("is no controller; there are {}", known_names()));
-    } else if (on && !controller->is_built) {
-      mistakes.add(quoted(word), "is not part of this version");
     } else {
       said.emplace(controller->name, on);
     }
@@ -62,7 +63,7 @@ Result<std::set<std::string, std::less<>>> parse_controllers(std::string_view li
   std::set<std::string, std::less<>> enabled;
   for (const ControllerName& each : kControllers) {
     const auto word = said.find(each.name);
-    if (each.is_built && (word == said.end() ? all : word->second)) enabled.emplace(each.name);
+    if (word == said.end() ? all : word->second) enabled.emplace(each.name);
   }
   if (mistakes.empty() && enabled.empty()) mistakes.add(quoted(list), "leaves no controller on");
   if (!mistakes.empty()) return fail(Outcome::invalid, mistakes.text());

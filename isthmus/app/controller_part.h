@@ -1,13 +1,15 @@
-// One controller of the manager with its queue: what all of them have in common.
+// One queue of the manager with the controllers that share it: what all queues have in common.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <vector>
 
-#include "isthmus/app/controller_names.h"
 #include "isthmus/app/manager.h"
+#include "isthmus/base/metrics.h"
 #include "isthmus/kube/controller.h"
-#include "isthmus/kube/recorder.h"
 
 namespace isthmus::app {
 
@@ -15,35 +17,63 @@ namespace isthmus::app {
 // cancelled.
 inline constexpr Duration kStuckRunGrace = std::chrono::minutes(1);
 
-// A resource; the doors and the reconciler outlive it.
+struct PartContext;
+
+// A resource; the context and the reconcilers outlive it.
 class ControllerPart {
  public:
-  // The name under which manifests, dashboards and events know the manager.
-  static constexpr std::string_view kManager = "cloud-controller-manager";
+  // One of the controllers, by its name (controller_names.h).
+  struct Member {
+    std::string_view controller;
+    std::reference_wrapper<kube::Reconciler> reconciler;
+  };
 
-  ControllerPart(std::string_view name, kube::ControllerOptions options,
-                 kube::Reconciler& reconciler, const ManagerDoors& doors)
-      : options_(std::move(options)),
-        queue_(options_, {reconciler}, doors.loop, doors.random, doors.metrics, doors.log),
-        running_(doors.metrics.gauge("running_managed_controllers",
-                                     "Whether a controller of this manager runs.",
-                                     {{"name", std::string(find_controller(name)->running)},
-                                      {"manager", std::string(kManager)}})) {}
+  // The members run for a key in this order; one that the leader migration moves begins to when
+  // its lease is won.
+  ControllerPart(kube::ControllerOptions options, std::vector<Member> members,
+                 const PartContext& context);
+  ~ControllerPart();
 
   kube::Controller& queue() { return queue_; }
-  void set_running(bool running) { running_.set(running ? 1 : 0); }
+  const kube::Controller& queue() const { return queue_; }
 
-  // lost: an object has been worked on for longer than its timeout.
-  Result<> check() const {
-    const kube::Progress progress = queue_.progress();
-    if (progress.longest_running <= options_.run_timeout + kStuckRunGrace) return {};
-    return fail(Outcome::lost, "an object has been worked on for longer than its timeout");
-  }
+  // The names of its controllers, in their order.
+  std::vector<std::string_view> names() const;
+
+  // Whether all of them wait for the migration's lease, so that there is nothing to run before.
+  bool waits_for_migration() const;
+
+  // The migration's lease is won: those that waited for it get the keys that passed them by.
+  void begin_migrated();
+
+  void set_running(bool running);
+  bool is_running() const { return is_running_; }
+
+  // The queue has ended though nobody asked it to: check() says so from now on.
+  void set_failed(Error why) { failure_ = std::move(why); }
+
+  // lost: it has failed, or an object has been worked on for longer than its timeout.
+  Result<> check() const;
 
  private:
   const kube::ControllerOptions options_;
+  class Waiting;
+  struct Place {
+    std::string_view controller;
+    std::unique_ptr<Waiting> waiting;  // Null: it does not wait for the migration's lease.
+    std::reference_wrapper<kube::Reconciler> reconciler;
+    std::reference_wrapper<Gauge> running;
+  };
+  static std::vector<Place> places_of(const std::vector<Member>& members,
+                                      const PartContext& context);
+  static std::vector<std::reference_wrapper<kube::Reconciler>> reconcilers_of(
+      const std::vector<Place>& places);
+  void show_running();
+
+  const std::vector<Place> places_;
   kube::Controller queue_;
-  Gauge& running_;
+  bool is_running_ = false;
+  std::optional<Error> failure_;
 };
 
 }  // namespace isthmus::app

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 
 #include "isthmus/base/duration.h"
 
@@ -25,7 +26,7 @@ constexpr std::string_view kFalse[] = {"0", "f", "F", "false", "FALSE", "False"}
 
 // One argument taken apart: "--name=value", "--name", "-v=4", "-v4", "-v".
 struct Word {
-  std::string_view name;
+  std::string name;
   std::optional<std::string_view> value;
 };
 
@@ -33,19 +34,16 @@ Word take_apart(std::string_view argument) {
   if (argument.starts_with("--")) {
     argument.remove_prefix(2);
     const std::size_t equals = argument.find('=');
-    if (equals == std::string_view::npos) return {argument, std::nullopt};
-    return {argument.substr(0, equals), argument.substr(equals + 1)};
+    std::string name(argument.substr(0, equals));
+    std::ranges::replace(name, '_', '-');
+    if (equals == std::string_view::npos) return {std::move(name), std::nullopt};
+    return {std::move(name), argument.substr(equals + 1)};
   }
-  const std::string_view name = argument.substr(1, 1);
+  std::string name(argument.substr(1, 1));
   std::string_view rest = argument.substr(2);
-  if (rest.empty()) return {name, std::nullopt};
+  if (rest.empty()) return {std::move(name), std::nullopt};
   if (rest.starts_with('=')) rest.remove_prefix(1);
-  return {name, rest};
-}
-
-const Flag* find_flag(const std::vector<Flag>& flags, std::string_view name) {
-  const auto found = std::ranges::find(flags, name, &Flag::name);
-  return found == flags.end() ? nullptr : &*found;
+  return {std::move(name), rest};
 }
 
 std::string wrapped(std::string_view text) {
@@ -74,18 +72,25 @@ std::string help_line(const Flag& flag) {
   const std::string help = flag.default_text.empty()
                                ? flag.help
                                : fmt::format("{} (default {})", flag.help, flag.default_text);
-  return fmt::format("{:<{}}{}\n", name, kHelpColumn, wrapped(help));
+  if (name.size() < kHelpColumn) return fmt::format("{:<{}}{}\n", name, kHelpColumn, wrapped(help));
+  return fmt::format("{}\n{:<{}}{}\n", name, "", kHelpColumn, wrapped(help));
 }
 
 }  // namespace
 
+std::optional<bool> parse_boolean(std::string_view text) {
+  if (std::ranges::find(kTrue, text) != std::end(kTrue)) return true;
+  if (std::ranges::find(kFalse, text) != std::end(kFalse)) return false;
+  return std::nullopt;
+}
+
 FlagTable::FlagTable(std::string usage, std::string description)
     : usage_(std::move(usage)), description_(std::move(description)) {}
 
-void FlagTable::add(Flag flag) { flags_.push_back(std::move(flag)); }
+Flag& FlagTable::add(Flag flag) { return flags_.emplace_back(std::move(flag)); }
 
-ParsedFlags FlagTable::parse(const std::vector<std::string>& arguments) const {
-  ParsedFlags parsed;
+ParsedFlags FlagTable::parse(const std::vector<std::string>& arguments, ParsedFlags before) const {
+  ParsedFlags parsed = std::move(before);
   std::vector<std::pair<const Flag*, std::string>> values;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];
@@ -99,7 +104,7 @@ ParsedFlags FlagTable::parse(const std::vector<std::string>& arguments) const {
       parsed.help = true;
       continue;
     }
-    const Flag* flag = find_flag(flags_, word.name);
+    const Flag* flag = find(word.name);
     if (flag == nullptr) {
       parsed.mistakes.add(argument, "there is no such flag");
     } else if (word.value) {
@@ -120,127 +125,187 @@ ParsedFlags FlagTable::parse(const std::vector<std::string>& arguments) const {
 void FlagTable::take_over(const std::vector<std::pair<const Flag*, std::string>>& values,
                           ParsedFlags& parsed) const {
   for (const Flag& flag : flags_) {
-    const auto last = std::find_if(values.rbegin(), values.rend(),
-                                   [&](const auto& value) { return value.first == &flag; });
-    if (last == values.rend()) continue;
+    std::optional<std::string> counts;
+    for (const auto& [of, value] : values) {
+      if (of != &flag) continue;
+      counts = counts && flag.is_list ? *counts + "," + value : value;
+    }
+    if (!counts) continue;
     parsed.given.push_back(flag.name);
-    Result<> taken = flag.set(last->second);
+    Result<> taken = flag.set(*counts);
     if (!taken) {
       parsed.mistakes.add("--" + flag.name,
-                          fmt::format("\"{}\" {}", last->second, taken.error().message));
+                          fmt::format("\"{}\" {}", *counts, taken.error().message));
     }
   }
 }
 
+void FlagTable::take(const std::vector<FlagValue>& values, ParsedFlags& parsed) const {
+  std::set<std::string, std::less<>> seen;
+  for (const FlagValue& each : values) {
+    const Flag* flag = find(each.flag);
+    if (flag == nullptr) {
+      parsed.mistakes.add(each.where, "there is no such flag");
+    } else if (!seen.insert(each.flag).second) {
+      parsed.mistakes.add(each.where, "is given twice");
+    } else {
+      parsed.given.push_back(each.flag);
+      Result<> taken = flag->set(each.value);
+      if (!taken) {
+        parsed.mistakes.add(each.where,
+                            fmt::format("\"{}\" {}", each.value, taken.error().message));
+      }
+    }
+  }
+}
+
+const Flag* FlagTable::find(std::string_view name) const {
+  const auto found = std::ranges::find(flags_, name, &Flag::name);
+  return found == flags_.end() ? nullptr : &*found;
+}
+
+std::string FlagTable::without_effect(const ParsedFlags& parsed) const {
+  std::string names;
+  for (const Flag& flag : flags_) {
+    if (flag.has_effect || std::ranges::find(parsed.given, flag.name) == parsed.given.end()) {
+      continue;
+    }
+    names += fmt::format("{}--{}", names.empty() ? "" : ", ", flag.name);
+  }
+  return names;
+}
+
 std::string FlagTable::help() const {
   std::string text = fmt::format("{}\n\nUsage:\n  {}\n", description_, usage_);
-  std::string_view group;
+  std::vector<std::string_view> groups;  // In the order in which they appear.
   for (const Flag& flag : flags_) {
-    if (flag.group != group) text += fmt::format("\n{}:\n", flag.group);
-    group = flag.group;
-    text += help_line(flag);
+    if (std::ranges::find(groups, flag.group) == groups.end()) groups.push_back(flag.group);
+  }
+  for (const std::string_view group : groups) {
+    text += fmt::format("\n{}:\n", group);
+    for (const Flag& flag : flags_) {
+      if (flag.group == group) text += help_line(flag);
+    }
   }
   return text;
 }
 
-void FlagTable::text(std::string name, std::string& target, std::string group, std::string help) {
-  add({.name = std::move(name),
-       .default_text = target,
-       .group = std::move(group),
-       .help = std::move(help),
-       .set = [&target](std::string_view value) -> Result<> {
-         target = value;
-         return {};
-       }});
+Flag& FlagTable::text(std::string name, std::string& target, std::string group, std::string help) {
+  return add({.name = std::move(name),
+              .default_text = target,
+              .group = std::move(group),
+              .help = std::move(help),
+              .set = [&target](std::string_view value) -> Result<> {
+                target = value;
+                return {};
+              }});
 }
 
-void FlagTable::boolean(std::string name, bool& target, std::string group, std::string help) {
-  add({.name = std::move(name),
-       .is_switch = true,
-       .default_text = target ? "true" : "false",
-       .group = std::move(group),
-       .help = std::move(help),
-       .set = [&target](std::string_view value) -> Result<> {
-         const bool is_true = std::ranges::find(kTrue, value) != std::end(kTrue);
-         const bool is_false = std::ranges::find(kFalse, value) != std::end(kFalse);
-         if (!is_true && !is_false) return fail(Outcome::invalid, "is neither true nor false");
-         target = is_true;
-         return {};
-       }});
+Flag& FlagTable::list(std::string name, std::string& target, std::string group, std::string help) {
+  Flag& flag = text(std::move(name), target, std::move(group), std::move(help));
+  flag.is_list = true;
+  return flag;
 }
 
-void FlagTable::integer(std::string name, std::int64_t& target, std::int64_t low, std::int64_t high,
+Flag& FlagTable::boolean(std::string name, bool& target, std::string group, std::string help) {
+  return add({.name = std::move(name),
+              .is_switch = true,
+              .default_text = target ? "true" : "false",
+              .group = std::move(group),
+              .help = std::move(help),
+              .set = [&target](std::string_view value) -> Result<> {
+                const std::optional<bool> boolean = parse_boolean(value);
+                if (!boolean) return fail(Outcome::invalid, "is neither true nor false");
+                target = *boolean;
+                return {};
+              }});
+}
+
+Flag& FlagTable::integer(std::string name, std::int64_t& target, std::int64_t low,
+                         std::int64_t high, std::string group, std::string help) {
+  return add({.name = std::move(name),
+              .default_text = std::to_string(target),
+              .group = std::move(group),
+              .help = std::move(help),
+              .set = [&target, low, high](std::string_view value) -> Result<> {
+                std::int64_t number = 0;
+                const char* end = value.data() + value.size();
+                auto [rest, error] = std::from_chars(value.data(), end, number);
+                if (error != std::errc{} || rest != end || number < low || number > high) {
+                  return fail(Outcome::invalid,
+                              fmt::format("is not a whole number from {} to {}", low, high));
+                }
+                target = number;
+                return {};
+              }});
+}
+
+Flag& FlagTable::number(std::string name, double& target, double low, double high,
                         std::string group, std::string help) {
-  add({.name = std::move(name),
-       .default_text = std::to_string(target),
-       .group = std::move(group),
-       .help = std::move(help),
-       .set = [&target, low, high](std::string_view value) -> Result<> {
-         std::int64_t number = 0;
-         const char* end = value.data() + value.size();
-         auto [rest, error] = std::from_chars(value.data(), end, number);
-         if (error != std::errc{} || rest != end || number < low || number > high) {
-           return fail(Outcome::invalid,
-                       fmt::format("is not a whole number from {} to {}", low, high));
-         }
-         target = number;
-         return {};
-       }});
+  return add({.name = std::move(name),
+              .default_text = fmt::format("{}", target),
+              .group = std::move(group),
+              .help = std::move(help),
+              .set = [&target, low, high](std::string_view value) -> Result<> {
+                double number = 0;
+                const char* end = value.data() + value.size();
+                auto [rest, error] = std::from_chars(value.data(), end, number);
+                // Written so that "nan" fails, which is neither below nor above.
+                if (error != std::errc{} || rest != end || !(number >= low && number <= high)) {
+                  return fail(Outcome::invalid,
+                              fmt::format("is not a number from {} to {}", low, high));
+                }
+                target = number;
+                return {};
+              }});
 }
 
-void FlagTable::number(std::string name, double& target, double low, double high, std::string group,
-                       std::string help) {
-  add({.name = std::move(name),
-       .default_text = fmt::format("{}", target),
-       .group = std::move(group),
-       .help = std::move(help),
-       .set = [&target, low, high](std::string_view value) -> Result<> {
-         double number = 0;
-         const char* end = value.data() + value.size();
-         auto [rest, error] = std::from_chars(value.data(), end, number);
-         // Written so that "nan" fails, which is neither below nor above.
-         if (error != std::errc{} || rest != end || !(number >= low && number <= high)) {
-           return fail(Outcome::invalid, fmt::format("is not a number from {} to {}", low, high));
-         }
-         target = number;
-         return {};
-       }});
+Flag& FlagTable::positive_duration(std::string name, Duration& target, std::string group,
+                                   std::string help) {
+  Flag& flag = duration(std::move(name), target, std::move(group), std::move(help));
+  flag.set = [set = std::move(flag.set)](std::string_view value) -> Result<> {
+    Result<Duration> duration = parse_duration(value);
+    if (duration && *duration <= Duration::zero()) {
+      return fail(Outcome::invalid, "must be longer than 0");
+    }
+    return set(value);
+  };
+  return flag;
 }
 
-void FlagTable::positive_duration(std::string name, Duration& target, std::string group,
-                                  std::string help) {
-  add({.name = std::move(name),
-       .default_text = format_duration(target),
-       .group = std::move(group),
-       .help = std::move(help),
-       .set = [&target](std::string_view value) -> Result<> {
-         Result<Duration> duration = parse_duration(value);
-         if (!duration) return fail(Outcome::invalid, "is no duration like 1h2m3.5s");
-         if (*duration <= Duration::zero()) {
-           return fail(Outcome::invalid, "must be longer than 0");
-         }
-         if (*duration > kFlagDurationMax) {
-           return fail(Outcome::invalid,
-                       fmt::format("must be at most {}", format_duration(kFlagDurationMax)));
-         }
-         target = *duration;
-         return {};
-       }});
+Flag& FlagTable::duration(std::string name, Duration& target, std::string group, std::string help) {
+  return add({.name = std::move(name),
+              .default_text = format_duration(target),
+              .group = std::move(group),
+              .help = std::move(help),
+              .set = [&target](std::string_view value) -> Result<> {
+                Result<Duration> duration = parse_duration(value);
+                if (!duration) return fail(Outcome::invalid, "is no duration like 1h2m3.5s");
+                if (*duration < Duration::zero())
+                  return fail(Outcome::invalid, "must not be below 0");
+                if (*duration > kFlagDurationMax) {
+                  return fail(Outcome::invalid,
+                              fmt::format("must be at most {}", format_duration(kFlagDurationMax)));
+                }
+                target = *duration;
+                return {};
+              }});
 }
 
-void FlagTable::choice(std::string name, std::string& target, std::vector<std::string> allowed,
-                       std::string group, std::string help) {
-  add({.name = std::move(name),
-       .default_text = target,
-       .group = std::move(group),
-       .help = std::move(help),
-       .set = [&target, allowed = std::move(allowed)](std::string_view value) -> Result<> {
-         if (std::ranges::find(allowed, value) == allowed.end()) {
-           return fail(Outcome::invalid, fmt::format("is not one of {}", fmt::join(allowed, ", ")));
-         }
-         target = value;
-         return {};
-       }});
+Flag& FlagTable::choice(std::string name, std::string& target, std::vector<std::string> allowed,
+                        std::string group, std::string help) {
+  return add({.name = std::move(name),
+              .default_text = target,
+              .group = std::move(group),
+              .help = std::move(help),
+              .set = [&target, allowed = std::move(allowed)](std::string_view value) -> Result<> {
+                if (std::ranges::find(allowed, value) == allowed.end()) {
+                  return fail(Outcome::invalid,
+                              fmt::format("is not one of {}", fmt::join(allowed, ", ")));
+                }
+                target = value;
+                return {};
+              }});
 }
 
 void add_logging_flags(FlagTable& table, std::string& format, std::int64_t& verbosity) {

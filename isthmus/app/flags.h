@@ -3,12 +3,14 @@
 //
 // The forms accepted are those of pflag, which every Kubernetes manifest is written for:
 // `--name=value`, `--name value`, `-v=4`, `-v 4`, `-v4`, a switch alone meaning true (and never
-// taking the next word), and a repeated flag whose last value wins. The splitting is our own,
-// because no library of Debian's has this grammar (docs/decisions/0002).
+// taking the next word), `_` for `-` in a name, and a repeated flag whose last value wins, unless
+// it is a list, which then grows. The splitting is our own, because no library of Debian's has this
+// grammar (docs/decisions/0002). The same table takes a configuration file's values.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,12 +26,21 @@ namespace isthmus::app {
 struct Flag {
   std::string name;          // Without dashes; of one letter, it is also the short form.
   bool is_switch = false;    // May stand without a value, which then is "true".
+  bool is_list = false;      // Values of a repeated flag are joined by commas.
+  bool has_effect = true;    // False: taken for the sake of manifests that have it.
   std::string default_text;  // As help shows it.
   std::string group;
   std::string help;
 
   // Takes over a value; invalid says what the value must be, without the flag's name.
   std::function<Result<>(std::string_view value)> set;
+};
+
+// A value of a flag that comes from elsewhere than the command line.
+struct FlagValue {
+  std::string flag;   // Its name, without dashes.
+  std::string value;  // As on a command line.
+  std::string where;  // For mistakes: "/etc/isthmus/run.yaml: line 3: kube-api-qps".
 };
 
 // What came of a command line.
@@ -42,29 +53,47 @@ struct ParsedFlags {
 // The longest period a flag may ask for: beyond anybody's wish, and short enough to be multiplied.
 inline constexpr Duration kFlagDurationMax = std::chrono::hours(24 * 365 * 10);
 
+// A boolean as Go's strconv.ParseBool reads it; nullopt: it is none.
+std::optional<bool> parse_boolean(std::string_view text);
+
 // A resource; the targets it is given outlive it.
 class FlagTable {
  public:
   // `usage` is the first line of help: "isthmus run [flags]".
   FlagTable(std::string usage, std::string description);
 
-  void add(Flag flag);
+  Flag& add(Flag flag);
 
-  // One per type. The target holds the default when this is called.
-  void text(std::string name, std::string& target, std::string group, std::string help);
-  void boolean(std::string name, bool& target, std::string group, std::string help);
-  void integer(std::string name, std::int64_t& target, std::int64_t low, std::int64_t high,
+  // One per type. The target holds the default when this is called. The row may be changed until
+  // the next one is added.
+  Flag& text(std::string name, std::string& target, std::string group, std::string help);
+  Flag& list(std::string name, std::string& target, std::string group, std::string help);
+  Flag& boolean(std::string name, bool& target, std::string group, std::string help);
+  Flag& integer(std::string name, std::int64_t& target, std::int64_t low, std::int64_t high,
+                std::string group, std::string help);
+  Flag& number(std::string name, double& target, double low, double high, std::string group,
+               std::string help);
+  Flag& positive_duration(std::string name, Duration& target, std::string group, std::string help);
+  Flag& duration(std::string name, Duration& target, std::string group, std::string help);
+  Flag& choice(std::string name, std::string& target, std::vector<std::string> allowed,
                std::string group, std::string help);
-  void number(std::string name, double& target, double low, double high, std::string group,
-              std::string help);
-  void positive_duration(std::string name, Duration& target, std::string group, std::string help);
-  void choice(std::string name, std::string& target, std::vector<std::string> allowed,
-              std::string group, std::string help);
 
   // Takes over each good value and names every bad one, every unknown flag, and every positional
   // argument. `arguments` are without the program's and the subcommand's names.
-  ParsedFlags parse(const std::vector<std::string>& arguments) const;
+  // `before` is what came of a source that counts less.
+  ParsedFlags parse(const std::vector<std::string>& arguments, ParsedFlags before = {}) const;
 
+  // Takes over each good value, and names each bad one, unknown flag and flag given twice. The
+  // names go to `given`, as those of a command line do.
+  void take(const std::vector<FlagValue>& values, ParsedFlags& parsed) const;
+
+  // nullptr: there is no such flag.
+  const Flag* find(std::string_view name) const;
+
+  // Of the flags given, those that have no effect, as "--a, --b"; empty: all have.
+  std::string without_effect(const ParsedFlags& parsed) const;
+
+  const std::vector<Flag>& flags() const { return flags_; }
   std::string help() const;
 
  private:

@@ -158,5 +158,69 @@ TEST(flags, help_names_each_flag_its_default_and_its_meaning) {
   EXPECT_THAT(help, HasSubstr("Workers."));
 }
 
+TEST(flags, underscores_in_a_name_are_dashes) {
+  Values values;
+  const ParsedFlags parsed =
+      table_for(values).parse({"--cluster_name=my_name", "--leader_elect=false"});
+  EXPECT_THAT(parsed.mistakes.list(), IsEmpty());
+  EXPECT_EQ(values.name, "my_name") << "a value is left as it is";
+  EXPECT_FALSE(values.elect);
+}
+
+TEST(flags, a_list_grows_with_each_time_it_is_given) {
+  FlagTable table("x", "X.");
+  std::string list = "*";
+  table.list("controllers", list, "Generic", "Controllers.");
+  EXPECT_THAT(table.parse({"--controllers=a", "--controllers", "b,c"}).mistakes.list(), IsEmpty());
+  EXPECT_EQ(list, "a,b,c");
+}
+
+TEST(flags, a_duration_may_be_zero_where_that_means_something) {
+  FlagTable table("x", "X.");
+  Duration pause = seconds(1);
+  table.duration("pause", pause, "Generic", "Pause.");
+  EXPECT_THAT(table.parse({"--pause=0s"}).mistakes.list(), IsEmpty());
+  EXPECT_EQ(pause, Duration::zero());
+  EXPECT_THAT(table.parse({"--pause=-1s"}).mistakes.list(),
+              ElementsAre("--pause: \"-1s\" must not be below 0"));
+}
+
+TEST(flags, values_from_elsewhere_are_named_by_where_they_stand) {
+  Values values;
+  ParsedFlags parsed;
+  table_for(values).take({{"cluster-name", "prod", "line 1"},
+                          {"kube-api-qps", "fast", "line 2"},
+                          {"no-such-flag", "1", "line 3"},
+                          {"cluster-name", "test", "line 4"}},
+                         parsed);
+  EXPECT_EQ(values.name, "prod");
+  EXPECT_THAT(parsed.given, ElementsAre("cluster-name", "kube-api-qps"));
+  EXPECT_THAT(parsed.mistakes.list(),
+              ElementsAre(HasSubstr("line 2: \"fast\" is not a number"),
+                          "line 3: there is no such flag", "line 4: is given twice"));
+}
+
+TEST(flags, those_without_effect_are_told_when_they_were_given) {
+  FlagTable table("x", "X.");
+  bool old = false;
+  std::string name;
+  table.boolean("old", old, "Generic", "No effect.").has_effect = false;
+  table.text("other", name, "Generic", "No effect.").has_effect = false;
+  table.text("name", name, "Generic", "Name.");
+  EXPECT_EQ(table.without_effect(table.parse({"--name=x"})), "");
+  EXPECT_EQ(table.without_effect(table.parse({"--other=y", "--old"})), "--old, --other");
+}
+
+TEST(flags, help_keeps_a_group_together_and_a_long_name_apart_from_its_text) {
+  FlagTable table("x", "X.");
+  std::string text;
+  table.text("a", text, "First", "A.");
+  table.text("b", text, "Second", "B.");
+  table.text("a-name-that-is-longer-than-the-whole-first-column", text, "First", "C.");
+  const std::string help = table.help();
+  EXPECT_LT(help.find("first-column\n"), help.find("Second:"));
+  EXPECT_EQ(help.find("First:"), help.rfind("First:"));
+}
+
 }  // namespace
 }  // namespace isthmus::app

@@ -22,8 +22,11 @@ bool is_excluded(const net::Target& target, std::string_view name) {
   });
 }
 
+// "/livez" of "/livez/leaderElection".
+std::string_view first_segment(std::string_view path) { return path.substr(0, path.find('/', 1)); }
+
 std::optional<Probe> probe_of(std::string_view path) {
-  const std::string_view first = path.substr(0, path.find('/', 1));
+  const std::string_view first = first_segment(path);
   if (first == "/healthz" || first == "/livez") return Probe::liveness;
   if (first == "/readyz") return Probe::readiness;
   return std::nullopt;
@@ -62,37 +65,20 @@ net::Response probe_response(std::string_view probe_path, const net::Target& tar
   return text(200, fmt::format("{}{} check passed\n", list, name));
 }
 
-OperatorEndpoints::OperatorEndpoints(Metrics& metrics, Logger& logger,
-                                     std::vector<HealthCheck> checks)
-    : metrics_(metrics), logger_(logger), checks_(std::move(checks)) {}
+HealthChecks::HealthChecks(std::vector<HealthCheck> checks, HealthSlis& slis, Logger& logger)
+    : checks_(std::move(checks)), slis_(slis), logger_(logger) {}
 
-Task<Result<>> OperatorEndpoints::serve(net::Request request, net::Peer peer,
-                                        net::ResponseWriter& writer) {
-  net::Response response = answer(request, peer);
-  co_return co_await writer.respond(std::move(response));
+bool HealthChecks::serves(std::string_view path) { return probe_of(path).has_value(); }
+
+net::Response HealthChecks::answer(const net::Target& target) {
+  const std::string_view path = target.path;
+  const std::optional<Probe> probe = probe_of(path);
+  ISTHMUS_ASSERT(probe.has_value(), "asked for a path that is no probe's");
+  const std::string_view probe_path = first_segment(path);
+  return probe_response(probe_path, target, run(*probe, probe_path.substr(1)));
 }
 
-net::Response OperatorEndpoints::answer(const net::Request& request, const net::Peer& peer) {
-  Result<net::Target> target = net::parse_target(request.target);
-  if (!target) return text(400, target.error().message + "\n");
-  if (request.method != "GET" && request.method != "HEAD") {
-    net::Response response = text(405, "only GET and HEAD are answered here\n");
-    response.headers.set("Allow", "GET, HEAD");
-    return response;
-  }
-  if (target->path == "/metrics") {
-    if (!peer.is_local) return text(403, "metrics are answered on this machine only\n");
-    net::Response response = text(200, metrics_.text());
-    response.headers.set("Content-Type", std::string(Metrics::kContentType));
-    return response;
-  }
-  const std::optional<Probe> probe = probe_of(target->path);
-  if (!probe) return text(404, "404 page not found\n");
-  const std::string_view path = target->path;
-  return probe_response(path.substr(0, path.find('/', 1)), *target, run_checks(*probe));
-}
-
-std::vector<CheckOutcome> OperatorEndpoints::run_checks(Probe probe) {
+std::vector<CheckOutcome> HealthChecks::run(Probe probe, std::string_view type) {
   std::vector<CheckOutcome> outcomes{{"ping", true}};
   for (const HealthCheck& check : checks_) {
     if (check.probe == Probe::liveness || probe == Probe::readiness) {
@@ -101,15 +87,17 @@ std::vector<CheckOutcome> OperatorEndpoints::run_checks(Probe probe) {
       tell(check.name, result);
     }
   }
+  for (const CheckOutcome& each : outcomes) slis_.observe(each.name, type, each.ok);
   return outcomes;
 }
 
-void OperatorEndpoints::tell(const std::string& check, const Result<>& result) {
+void HealthChecks::tell(const std::string& check, const Result<>& result) {
   if (!result && failing_.insert(check).second) {
     logger_.warning("health check failed", {{"check", check}, {"error", result.error()}});
   }
-  if (result && failing_.erase(check) > 0)
+  if (result && failing_.erase(check) > 0) {
     logger_.info("health check ok again", {{"check", check}});
+  }
 }
 
 }  // namespace isthmus::app

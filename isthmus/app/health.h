@@ -1,4 +1,4 @@
-// What the secure port answers: /healthz, /livez, /readyz with their single checks, and /metrics.
+// The health checks of the secure port: /healthz, /livez, /readyz and their single checks.
 //
 // Answers are those of a Kubernetes component: "ok", or with ?verbose a line per check, or 500 with
 // that list when a check fails. ?exclude=NAME (repeatable) leaves a check out, and
@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "isthmus/app/health_slis.h"
 #include "isthmus/base/log.h"
-#include "isthmus/base/metrics.h"
 #include "isthmus/base/result.h"
-#include "isthmus/net/http_server.h"
+#include "isthmus/net/http.h"
 
 namespace isthmus::app {
 
@@ -36,23 +36,24 @@ struct CheckOutcome {
 net::Response probe_response(std::string_view probe_path, const net::Target& target,
                              const std::vector<CheckOutcome>& outcomes);
 
-// Serves the endpoints. Everything it is given outlives it.
-class OperatorEndpoints final : public net::HttpHandler {
+// A resource; what it is given outlives it.
+class HealthChecks final {
  public:
-  OperatorEndpoints(Metrics& metrics, Logger& logger, std::vector<HealthCheck> checks);
+  HealthChecks(std::vector<HealthCheck> checks, HealthSlis& slis, Logger& logger);
 
-  // /metrics is answered to callers on this machine only, as long as callers cannot authenticate:
-  // it names machines. Others get 403 and the reason.
-  Task<Result<>> serve(net::Request request, net::Peer peer, net::ResponseWriter& writer) override;
+  // Whether the path is that of a probe or of one of its checks.
+  static bool serves(std::string_view path);
+
+  // Runs the checks that the target asks for.
+  net::Response answer(const net::Target& target);
 
  private:
-  net::Response answer(const net::Request& request, const net::Peer& peer);
-  std::vector<CheckOutcome> run_checks(Probe probe);
+  std::vector<CheckOutcome> run(Probe probe, std::string_view type);
   void tell(const std::string& check, const Result<>& result);
 
-  Metrics& metrics_;
+  const std::vector<HealthCheck> checks_;
+  HealthSlis& slis_;
   Logger& logger_;
-  std::vector<HealthCheck> checks_;
   std::set<std::string, std::less<>> failing_;  // Those whose failure was told.
 };
 

@@ -3,52 +3,29 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "isthmus/base/virtual_world.h"
-
 namespace isthmus::app {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
-// Keeps the one answer a handler gives.
-class KeptAnswer final : public net::ResponseWriter {
- public:
-  Task<Result<>> respond(net::Response answer) override {
-    response = std::move(answer);
-    co_return Result<>{};
-  }
-  Task<Result<>> begin(int, net::Headers) override { co_return fail(Outcome::lost, "unused"); }
-  Task<Result<>> chunk(std::string) override { co_return fail(Outcome::lost, "unused"); }
-  Task<Result<>> finish() override { co_return fail(Outcome::lost, "unused"); }
-  Task<Result<>> closed() override { co_return fail(Outcome::lost, "unused"); }
-
-  net::Response response;
-};
-
-class OperatorEndpointsTest : public testing::Test {
+class HealthChecksTest : public testing::Test {
  protected:
-  net::Response get(std::string target, bool is_local = true, std::string method = "GET") {
-    KeptAnswer writer;
-    net::Request request{.method = std::move(method), .target = std::move(target)};
-    net::Peer peer{.address = "127.0.0.1:1", .is_local = is_local};
-    Result<> served = world.run(endpoints.serve(std::move(request), peer, writer));
-    EXPECT_TRUE(served.has_value());
-    return writer.response;
+  net::Response get(const std::string& target) {
+    return checks.answer(net::parse_target(target).value());
   }
 
-  VirtualWorld world;
-  Metrics metrics;
   MemoryLogger log;
+  HealthSlis slis{[] { return 1000.0; }};
   Result<> election;
   Result<> watch;
-  OperatorEndpoints endpoints{metrics,
-                              log,
-                              {{"leaderElection", Probe::liveness, [this] { return election; }},
-                               {"watch-nodes", Probe::readiness, [this] { return watch; }}}};
+  HealthChecks checks{{{"leaderElection", Probe::liveness, [this] { return election; }},
+                       {"watch-nodes", Probe::readiness, [this] { return watch; }}},
+                      slis,
+                      log};
 };
 
-TEST_F(OperatorEndpointsTest, says_ok_in_two_letters_when_all_is_well) {
+TEST_F(HealthChecksTest, says_ok_in_two_letters_when_all_is_well) {
   for (const std::string path : {"/healthz", "/livez", "/readyz"}) {
     const net::Response response = get(path);
     EXPECT_EQ(response.status, 200) << path;
@@ -56,12 +33,12 @@ TEST_F(OperatorEndpointsTest, says_ok_in_two_letters_when_all_is_well) {
   }
 }
 
-TEST_F(OperatorEndpointsTest, lists_its_checks_when_asked_to_be_verbose) {
+TEST_F(HealthChecksTest, lists_its_checks_when_asked_to_be_verbose) {
   EXPECT_EQ(get("/livez?verbose").body, "[+]ping ok\n[+]leaderElection ok\nlivez check passed\n");
   EXPECT_THAT(get("/readyz?verbose").body, HasSubstr("[+]watch-nodes ok"));
 }
 
-TEST_F(OperatorEndpointsTest, a_watch_that_is_not_there_makes_it_unready_but_not_dead) {
+TEST_F(HealthChecksTest, a_watch_that_is_not_there_makes_it_unready_but_not_dead) {
   watch = fail(Outcome::lost, "no list yet from https://10.0.0.1");
 
   EXPECT_EQ(get("/livez").status, 200);
@@ -75,7 +52,7 @@ TEST_F(OperatorEndpointsTest, a_watch_that_is_not_there_makes_it_unready_but_not
   EXPECT_TRUE(log.mentions("10.0.0.1")) << "the reason is for the log";
 }
 
-TEST_F(OperatorEndpointsTest, tells_the_log_of_changes_and_not_of_every_probe) {
+TEST_F(HealthChecksTest, tells_the_log_of_changes_and_not_of_every_probe) {
   watch = fail(Outcome::lost, "no list yet");
   get("/readyz");
   get("/readyz");
@@ -91,7 +68,7 @@ TEST_F(OperatorEndpointsTest, tells_the_log_of_changes_and_not_of_every_probe) {
   EXPECT_THAT(log.lines[2].text, HasSubstr("cut"));
 }
 
-TEST_F(OperatorEndpointsTest, leaves_out_what_is_excluded) {
+TEST_F(HealthChecksTest, leaves_out_what_is_excluded) {
   election = fail(Outcome::lost, "not renewed");
 
   EXPECT_EQ(get("/livez").status, 500);
@@ -99,7 +76,7 @@ TEST_F(OperatorEndpointsTest, leaves_out_what_is_excluded) {
   EXPECT_EQ(get("/livez?exclude=other").status, 500);
 }
 
-TEST_F(OperatorEndpointsTest, answers_for_one_check_alone) {
+TEST_F(HealthChecksTest, answers_for_one_check_alone) {
   watch = fail(Outcome::lost, "no list yet");
 
   EXPECT_EQ(get("/readyz/leaderElection").body, "ok");
@@ -108,22 +85,28 @@ TEST_F(OperatorEndpointsTest, answers_for_one_check_alone) {
   EXPECT_EQ(get("/livez/watch-nodes").status, 404) << "a readiness check is no liveness check";
 }
 
-TEST_F(OperatorEndpointsTest, shows_metrics_on_this_machine_only) {
-  metrics.counter("isthmus_test_total", "A test.").add();
+TEST_F(HealthChecksTest, are_counted_by_what_asked_for_them) {
+  election = fail(Outcome::lost, "not renewed");
+  get("/livez");
+  election = {};
+  get("/livez");
+  get("/readyz");
 
-  const net::Response local = get("/metrics");
-  EXPECT_EQ(local.status, 200);
-  EXPECT_THAT(local.body, HasSubstr("isthmus_test_total 1"));
-  EXPECT_EQ(local.headers.find("content-type"), Metrics::kContentType);
-  EXPECT_EQ(get("/metrics", false).status, 403);
+  const std::string text = slis.text();
+  EXPECT_THAT(text, HasSubstr(R"(kubernetes_healthcheck{name="leaderElection",type="livez"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(kubernetes_healthchecks_total{name="leaderElection",)"
+                              R"(status="error",type="livez"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(kubernetes_healthcheck{name="watch-nodes",type="readyz"} 1)"));
+  EXPECT_THAT(text, Not(HasSubstr(R"(name="watch-nodes",type="livez")")));
 }
 
-TEST_F(OperatorEndpointsTest, refuses_other_paths_methods_and_broken_targets) {
-  EXPECT_EQ(get("/").status, 404);
-  EXPECT_EQ(get("/healthzz").status, 404);
-  EXPECT_EQ(get("/configz").status, 404);
-  EXPECT_EQ(get("/healthz", true, "POST").status, 405);
-  EXPECT_EQ(get("/healthz?%zz").status, 400);
+TEST_F(HealthChecksTest, are_served_under_the_names_of_the_probes_only) {
+  for (const char* path : {"/healthz", "/livez", "/readyz", "/livez/ping"}) {
+    EXPECT_TRUE(HealthChecks::serves(path)) << path;
+  }
+  for (const char* path : {"/", "/healthzz", "/metrics", "/statusz"}) {
+    EXPECT_FALSE(HealthChecks::serves(path)) << path;
+  }
 }
 
 }  // namespace

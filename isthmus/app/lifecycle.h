@@ -13,7 +13,8 @@
 
 namespace isthmus::app {
 
-// Exit codes, the same for every subcommand.
+// Exit codes, the same for every subcommand but `run`, which answers 1 for mistakes as well, since
+// unit files and dashboards know upstream's manager so.
 inline constexpr int kExitDone = 0;      // Ended as asked.
 inline constexpr int kExitFailed = 1;    // Could not go on: lease lost, address in use.
 inline constexpr int kExitMistaken = 2;  // Bad flags or configuration: nothing was started.

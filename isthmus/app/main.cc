@@ -25,11 +25,14 @@ struct Subcommand {
 
 constexpr std::array kSubcommands{
     Subcommand{"run", "the cloud controller manager of a Kubernetes cluster", run_command},
+    Subcommand{"plan", "what a manager would do now and why, object by object", plan_command},
+    Subcommand{"explain", "why a Service has no address that answers, or a Node is not ready",
+               explain_command},
     Subcommand{"infra", "the infrastructure backend: machines behind one API", infra_command},
     Subcommand{"status", "what a backend holds, and why something is not ready", status_command},
     Subcommand{"conformance", "whether a cloud keeps the contract the manager relies on",
                conformance_command},
-    Subcommand{"reference", "a page of the reference: what a Service may ask for",
+    Subcommand{"reference", "a page of the reference: annotations, events, flags, metrics",
                reference_command},
     Subcommand{"version", "which Isthmus this is", version_command},
 };

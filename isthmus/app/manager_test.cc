@@ -3,105 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "isthmus/base/virtual_world.h"
-#include "isthmus/kube/api/lease.h"
-#include "isthmus/kube/api/node.h"
-#include "isthmus/kube/testing/fake_api.h"
-#include "isthmus/providers/fake/fake_provider.h"
+#include "isthmus/app/manager_testing.h"
 
 namespace isthmus::app {
 namespace {
 
-using kube::testing::FakeApi;
-using providers::fake::FakeProvider;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-const kube::ObjectKey kLease{.name_space = "kube-system", .name = "cloud-controller-manager"};
-
-// One manager with everything it needs but the API server, which managers share.
-struct OneManager {
-  OneManager(VirtualWorld& world, FakeApi& api, std::string identity, bool leader_elect = true)
-      : random(std::hash<std::string>{}(identity)), scope(world.loop) {
-    auto owned = std::make_unique<FakeProvider>("isthmus");
-    provider = owned.get();
-    provider->add("m1", "node1", {{cloud::AddressType::internal_ip, "10.0.0.1"}});
-    cloud.emplace(std::move(owned), cloud::GuardLimits{}, world.loop, metrics, log);
-    ManagerOptions options;
-    options.leader_elect = leader_elect;
-    options.election.lease = kLease;
-    options.election.identity = std::move(identity);
-    options.node.plan.scheme = "isthmus";
-    options.node.refresh_every = seconds(2);
-    manager.emplace(ManagerDoors{world.loop, random, metrics, log, api, api, api, api, *cloud},
-                    std::move(options));
-  }
-
-  Outcome check(std::string_view name) {
-    for (const HealthCheck& check : manager->checks()) {
-      if (check.name == name) return check.run().outcome();
-    }
-    ADD_FAILURE() << "no check " << name;
-    return Outcome::invalid;
-  }
-
-  SeededRandom random;
-  Metrics metrics;
-  MemoryLogger log;
-  FakeProvider* provider = nullptr;
-  std::optional<cloud::Stack> cloud;
-  std::optional<Manager> manager;
-  Signal stopping;
-  std::optional<Result<>> answer;  // Of run(), once it has ended.
-  Scope scope;                     // Last: what runs goes before what it runs on.
-};
-
-class ManagerTest : public testing::Test {
- protected:
-  ManagerTest() { api.latency = milliseconds(5); }
-
-  void register_node(const std::string& name) {
-    api.put(kube::Node::resource, R"({"metadata": {"name": ")" + name + R"("}, "spec": {"taints": [
-        {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true",
-         "effect": "NoSchedule"}]}, "status": {"addresses": [
-        {"type": "Hostname", "address": ")" +
-                                      name + R"("}]}})");
-  }
-  bool initialized(const std::string& name) {
-    const json::value node = api.see(kube::Node::resource, {.name = name});
-    return node.as_object().at("spec").as_object().contains("providerID");
-  }
-  std::string holder() {
-    const json::value lease = api.see(kube::Lease::resource, kLease);
-    if (lease.is_null()) return "";
-    const json::object& spec = lease.as_object().at("spec").as_object();
-    const json::value* holder = spec.if_contains("holderIdentity");
-    return holder == nullptr || holder->is_null() ? "" : std::string(holder->as_string());
-  }
-
-  // Lets the loop run for this long.
-  void pass(Duration time) {
-    const Moment until = world.loop.now() + time;
-    Result<> slept = world.run(wait_until(until));
-    EXPECT_TRUE(slept.has_value());
-  }
-  static Task<Result<>> wait_until(Moment until) {
-    Result<> slept = co_await sleep_until(until);
-    co_return slept;
-  }
-
-  static void start(OneManager& one) { one.scope.spawn(run, std::ref(one)); }
-  static Task<Result<>> run(OneManager& one) {
-    Result<> ended = co_await one.manager->run(one.stopping);
-    one.answer = ended;
-    co_return Result<>{};
-  }
-
-  VirtualWorld world;
-  FakeApi api{world.loop};
-};
+class ManagerTest : public ManagerFixture {};
 
 TEST_F(ManagerTest, leads_initializes_a_node_and_stops_in_order) {
   OneManager one(world, api, "a");
@@ -148,6 +60,54 @@ TEST_F(ManagerTest, a_lost_lease_ends_everything_with_an_error) {
 
   ASSERT_TRUE(one.answer.has_value());
   EXPECT_EQ(one.answer->outcome(), Outcome::lost);
+}
+
+// Passes without any pause: as when a process was stopped and goes on later.
+TEST_F(ManagerTest, a_leader_that_was_frozen_writes_nothing_when_it_goes_on) {
+  OneManager frozen(world, api, "a");
+  start(frozen);
+  pass(seconds(5));
+  const auto writes = [this] {
+    return api.calls(kube::testing::Verb::patch, "nodes") +
+           api.calls(kube::testing::Verb::create, "nodes");
+  };
+  const auto events = [this] {
+    return api.calls(kube::testing::Verb::patch, "events") +
+           api.calls(kube::testing::Verb::create, "events");
+  };
+  const unsigned before = writes();
+  const unsigned events_before = events();
+  register_node("node1");
+  world.driver.wait(world.loop.now() + minutes(1));
+  pass(minutes(1) + seconds(20));  // From the moment at which it was frozen.
+
+  EXPECT_EQ(writes(), before);
+  EXPECT_FALSE(initialized("node1"));
+  EXPECT_EQ(events(), events_before) << "not even that it stopped leading";
+  ASSERT_TRUE(frozen.answer.has_value());
+  EXPECT_EQ(frozen.answer->outcome(), Outcome::lost);
+}
+
+TEST_F(ManagerTest, the_safety_config_map_stops_all_changes_and_keeps_the_lease) {
+  OneManager one(world, api, "a");
+  const auto say = [this](const std::string& word) {
+    api.put(kube::ConfigMap::resource,
+            R"({"metadata": {"namespace": "kube-system", "name": "isthmus-safety"},
+                "data": {"stop-all-mutations": ")" +
+                word + R"("}})");
+  };
+  say("true");
+  register_node("node1");
+  start(one);
+  pass(minutes(1));
+  EXPECT_FALSE(initialized("node1"));
+  EXPECT_EQ(holder(), "a");
+  EXPECT_FALSE(one.answer.has_value());
+  EXPECT_THAT(one.metrics.text(), HasSubstr("isthmus_mutations_stopped 1"));
+
+  say("false");
+  pass(minutes(2) + seconds(10));
+  EXPECT_TRUE(initialized("node1"));
 }
 
 TEST_F(ManagerTest, stops_in_time_while_a_cloud_call_hangs) {
@@ -199,7 +159,9 @@ TEST_F(ManagerTest, is_unready_but_alive_while_the_lease_cannot_be_read) {
 }
 
 TEST_F(ManagerTest, works_without_an_election) {
-  OneManager one(world, api, "a", /*leader_elect=*/false);
+  ManagerOptions options;
+  options.leader_elect = false;
+  OneManager one(world, api, "a", std::move(options));
   register_node("node1");
   start(one);
   pass(seconds(5));

@@ -1,6 +1,8 @@
 #include "isthmus/app/process_metrics.h"
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <vector>
 
 namespace isthmus::app {
@@ -58,6 +60,15 @@ std::optional<double> parse_boot_time(std::string_view text) {
   return number(text.substr(at + kLabel.size()));
 }
 
+std::optional<double> parse_soft_limit(std::string_view text, std::string_view name) {
+  const std::size_t at = text.find(name);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view value = text.substr(at + name.size());
+  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+  if (value.starts_with("unlimited")) return std::numeric_limits<double>::infinity();
+  return number(value);
+}
+
 ProcessMetrics::ProcessMetrics(Loop& loop, Files& files, Metrics& metrics)
     : loop_(loop),
       files_(files),
@@ -70,13 +81,32 @@ ProcessMetrics::ProcessMetrics(Loop& loop, Files& files, Metrics& metrics)
           metrics.gauge("process_resident_memory_bytes", "Resident memory size in bytes.")),
       virtual_bytes_(
           metrics.gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.")),
+      virtual_bytes_max_(metrics.gauge("process_virtual_memory_max_bytes",
+                                       "Maximum amount of virtual memory available in bytes.")),
+      files_max_(metrics.gauge("process_max_fds", "Maximum number of open file descriptors.")),
       start_time_(metrics.gauge("process_start_time_seconds",
                                 "Start time of the process since unix epoch in seconds.")),
       on_collect_(metrics, [this] { refresh(); }) {
+  read_limits();
   loop_.observe_turns([this](Duration busy) { turns_.observe(busy); });
 }
 
 ProcessMetrics::~ProcessMetrics() { loop_.observe_turns({}); }
+
+double ProcessMetrics::start_time() {
+  if (start_time_.value() == 0) refresh();
+  return start_time_.value();
+}
+
+// Nobody changes them while we run.
+void ProcessMetrics::read_limits() {
+  Result<std::string> limits = files_.read("/proc/self/limits", kProcFileBytesMax);
+  if (!limits) return;
+  if (const auto bytes = parse_soft_limit(*limits, "Max address space")) {
+    virtual_bytes_max_.set(*bytes);
+  }
+  if (const auto files = parse_soft_limit(*limits, "Max open files")) files_max_.set(*files);
+}
 
 void ProcessMetrics::refresh() {
   Result<std::string> self = files_.read("/proc/self/stat", kProcFileBytesMax);

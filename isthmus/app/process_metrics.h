@@ -27,6 +27,10 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text, double tick
 // The moment of boot in seconds since 1970, from /proc/stat; nullopt: not in there.
 std::optional<double> parse_boot_time(std::string_view text);
 
+// The limit of that name in /proc/self/limits, as in "Max open files"; infinity where it says
+// "unlimited", nullopt where there is none.
+std::optional<double> parse_soft_limit(std::string_view text, std::string_view name);
+
 // Keeps them up to date for as long as it lives. The doors outlive it.
 class ProcessMetrics {
  public:
@@ -35,8 +39,12 @@ class ProcessMetrics {
   ProcessMetrics(const ProcessMetrics&) = delete;
   ProcessMetrics& operator=(const ProcessMetrics&) = delete;
 
+  // Since when the process runs, in seconds since 1970.
+  double start_time();
+
  private:
   void refresh();
+  void read_limits();
 
   Loop& loop_;
   Files& files_;
@@ -44,6 +52,8 @@ class ProcessMetrics {
   Counter& cpu_seconds_;
   Gauge& resident_bytes_;
   Gauge& virtual_bytes_;
+  Gauge& virtual_bytes_max_;
+  Gauge& files_max_;
   Gauge& start_time_;
   Metrics::OnCollect on_collect_;
 };

@@ -7,7 +7,10 @@
 
 #include "isthmus/app/commands.h"
 #include "isthmus/app/conformance_report.h"
+#include "isthmus/app/event_reference.h"
+#include "isthmus/app/flag_reference.h"
 #include "isthmus/app/lifecycle.h"
+#include "isthmus/app/metric_reference.h"
 #include "isthmus/base/text.h"
 #include "isthmus/controllers/service_annotations.h"
 
@@ -23,6 +26,9 @@ struct Page {
 constexpr std::array kPages{
     Page{"annotations", "what a Service may ask for", controllers::annotation_reference},
     Page{"conformance", "what a cloud is tested for", conformance_reference},
+    Page{"events", "what people are told by Events", event_reference},
+    Page{"flags", "what each subcommand can be told", flag_reference},
+    Page{"metrics", "what is served at /metrics", metric_reference},
 };
 
 std::string usage() {

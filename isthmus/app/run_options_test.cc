@@ -19,7 +19,7 @@ std::vector<std::string> contradictions(const RunOptions& options) {
 
 RunOptions good_options() {
   RunOptions options;
-  options.cloud_provider = "isthmus";
+  options.generic.cloud_provider = "isthmus";
   return options;
 }
 
@@ -30,49 +30,109 @@ TEST(run_options, the_defaults_contradict_nothing_once_a_provider_is_named) {
 
 TEST(run_options, the_three_lease_times_must_fit_into_each_other) {
   RunOptions options = good_options();
-  options.leader_elect_lease_duration = seconds(10);
+  options.election.lease_duration = seconds(10);
   EXPECT_THAT(contradictions(options), ElementsAre(HasSubstr("--leader-elect-lease-duration")));
 
   options = good_options();
-  options.leader_elect_retry_period = seconds(9);
+  options.election.retry_period = seconds(9);
   EXPECT_THAT(contradictions(options), ElementsAre(HasSubstr("--leader-elect-renew-deadline")));
 
-  options.leader_elect = false;
+  options.election.leader_elect = false;
   EXPECT_THAT(contradictions(options), IsEmpty()) << "times that are not used may be anything";
 }
 
 TEST(run_options, a_lock_other_than_leases_and_an_empty_name_are_refused) {
   RunOptions options = good_options();
-  options.leader_elect_resource_lock = "endpoints";
-  options.leader_elect_resource_name = "";
-  options.leader_elect_resource_namespace = "";
+  options.election.resource_lock = "endpoints";
+  options.election.resource_name = "";
+  options.election.resource_namespace = "";
   EXPECT_EQ(contradictions(options).size(), 3u);
 }
 
 TEST(run_options, a_lease_whose_name_the_api_server_would_refuse_is_refused_here) {
   for (const std::string name : {"../x", "Bad_Name", "a/b", "-a", "a."}) {
     RunOptions options = good_options();
-    options.leader_elect_resource_name = name;
+    options.election.resource_name = name;
     EXPECT_THAT(contradictions(options), ElementsAre(HasSubstr("--leader-elect-resource-name")));
     options = good_options();
-    options.leader_elect_resource_namespace = name;
+    options.election.resource_namespace = name;
     EXPECT_THAT(contradictions(options),
                 ElementsAre(HasSubstr("--leader-elect-resource-namespace")));
   }
 }
 
+TEST(run_options, a_safety_configmap_whose_name_the_api_server_would_refuse_is_refused_here) {
+  for (const std::string name : {"", "kube-system/x", "Safety"}) {
+    RunOptions options = good_options();
+    options.safety.config_map = name;
+    EXPECT_THAT(contradictions(options), ElementsAre(HasSubstr("--safety-configmap")));
+  }
+}
+
 TEST(run_options, a_refresh_that_would_never_rest_is_refused) {
   RunOptions options = good_options();
-  options.node_status_update_frequency = std::chrono::nanoseconds(1);
+  options.node.status_update_frequency = std::chrono::nanoseconds(1);
   EXPECT_THAT(contradictions(options), ElementsAre("--node-status-update-frequency: must be at "
                                                    "least 1s"));
 }
 
+TEST(run_options, a_cluster_cidr_that_is_none_is_refused_by_its_name_whether_or_not_it_is_needed) {
+  RunOptions options = good_options();
+  options.route.configure_cloud_routes = false;
+  options.route.cluster_cidr = "10.244.0.0/16,fd00:10:244::/48";
+  EXPECT_THAT(contradictions(options), IsEmpty());
+  for (const std::string cidr : {"10.244.0.0", "10.244.0.0/33", "10.0.0.0/16,10.1.0.0/16", ","}) {
+    options.route.cluster_cidr = cidr;
+    EXPECT_THAT(contradictions(options), ElementsAre(HasSubstr("--cluster-cidr: ")));
+  }
+  options = good_options();
+  options.route.reconciliation_period = std::chrono::milliseconds(10);
+  EXPECT_THAT(contradictions(options), ElementsAre(HasSubstr("--route-reconciliation-period")));
+}
+
 TEST(run_options, half_a_certificate_is_refused) {
   RunOptions options = good_options();
-  options.tls_cert_file = "/etc/isthmus/tls.crt";
+  options.serving.tls_cert_file = "/etc/isthmus/tls.crt";
   EXPECT_THAT(contradictions(options),
               ElementsAre(HasSubstr("--tls-cert-file and --tls-private-key-file")));
+}
+
+TEST(run_options, what_tls_cannot_do_is_refused_by_the_names_of_flag_and_value) {
+  RunOptions options = good_options();
+  options.serving.tls_min_version = "VersionTLS10";
+  options.serving.tls_cipher_suites = "TLS_RSA_WITH_RC4_128_SHA";
+  options.serving.tls_curve_preferences = "P-256";
+  options.authorization.always_allow_paths = "/livez,metrics";
+  EXPECT_THAT(
+      contradictions(options),
+      ElementsAre(HasSubstr("--tls-min-version: \"VersionTLS10\""),
+                  HasSubstr("--tls-cipher-suites: \"TLS_RSA_WITH_RC4_128_SHA\""),
+                  HasSubstr("--tls-curve-preferences: \"P-256\""),
+                  HasSubstr("--authorization-always-allow-paths: \"metrics\" does not begin")));
+}
+
+TEST(run_options, the_flags_of_the_secure_port_are_upstreams) {
+  RunOptions options;
+  const ParsedFlags parsed = run_flags(options).parse(
+      {"--cert-dir=/c", "--tls-cipher-suites=TLS_AES_128_GCM_SHA256",
+       "--tls-cipher-suites=TLS_AES_256_GCM_SHA384", "--permit-port-sharing",
+       "--permit-address-sharing", "--disable-http2-serving",
+       "--http2-max-streams-per-connection=250", "--authentication-skip-lookup",
+       "--authentication-tolerate-lookup-failure", "--authentication-token-webhook-cache-ttl=0s",
+       "--authorization-always-allow-paths=/healthz,/metrics",
+       "--authorization-webhook-cache-authorized-ttl=5m",
+       "--authorization-webhook-cache-unauthorized-ttl=30s"});
+
+  EXPECT_THAT(parsed.mistakes.list(), IsEmpty());
+  EXPECT_EQ(options.serving.tls_cipher_suites, "TLS_AES_128_GCM_SHA256,TLS_AES_256_GCM_SHA384");
+  EXPECT_TRUE(options.serving.permit_port_sharing);
+  EXPECT_TRUE(options.authentication.skip_lookup);
+  EXPECT_EQ(options.authentication.token_cache_ttl, Duration{});
+  EXPECT_EQ(options.authorization.always_allow_paths, "/healthz,/metrics");
+  EXPECT_EQ(options.authorization.authorized_ttl, std::chrono::minutes(5));
+  EXPECT_EQ(run_flags(options).without_effect(parsed),
+            "--permit-address-sharing, --disable-http2-serving, "
+            "--http2-max-streams-per-connection");
 }
 
 TEST(run_options, the_table_fills_the_options) {
@@ -82,11 +142,11 @@ TEST(run_options, the_table_fills_the_options) {
        "--kube-api-burst=7", "-v=2", "--version=raw"});
 
   EXPECT_THAT(parsed.mistakes.list(), IsEmpty());
-  EXPECT_EQ(options.secure_port, 0);
-  EXPECT_EQ(options.leader_elect_lease_duration, seconds(137));
-  EXPECT_EQ(options.kube_api_burst, 7);
-  EXPECT_EQ(options.verbosity, 2);
-  EXPECT_EQ(options.version, "raw");
+  EXPECT_EQ(options.serving.secure_port, 0);
+  EXPECT_EQ(options.election.lease_duration, seconds(137));
+  EXPECT_EQ(options.generic.kube_api_burst, 7);
+  EXPECT_EQ(options.logs.verbosity, 2);
+  EXPECT_EQ(options.logs.version, "raw");
 }
 
 TEST(run_options, bad_values_are_named_with_what_would_be_right) {

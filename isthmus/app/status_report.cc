@@ -54,25 +54,35 @@ void append(std::vector<Item>& to, std::vector<Item> more) {
   std::ranges::move(more, std::back_inserter(to));
 }
 
+bool is_ready(const api::Metadata& metadata, const std::vector<api::Condition>& conditions) {
+  const api::Condition* ready = find(conditions, api::condition::ready);
+  return ready != nullptr && ready->status == api::ConditionStatus::is_true &&
+         ready->observed_generation >= metadata.generation && !metadata.deletion_requested_at;
+}
+
 }  // namespace
 
 bool is_ready(const api::LoadBalancer& balancer) {
-  const api::Condition* ready = find(balancer.status.conditions, api::condition::ready);
-  return ready != nullptr && ready->status == api::ConditionStatus::is_true &&
-         ready->observed_generation >= balancer.metadata.generation &&
-         !balancer.metadata.deletion_requested_at;
+  return is_ready(balancer.metadata, balancer.status.conditions);
+}
+
+bool is_ready(const api::RouteTable& table) {
+  return is_ready(table.metadata, table.status.conditions);
 }
 
 bool is_well(const StatusReport& report) {
-  return std::ranges::all_of(report.balancers, is_ready) && report.not_understood == 0 &&
+  auto is_so = [](const auto& object) { return is_ready(object); };
+  return std::ranges::all_of(report.balancers, is_so) &&
+         std::ranges::all_of(report.route_tables, is_so) && report.not_understood == 0 &&
          (!report.orphans || report.orphans->empty());
 }
 
 std::string encode(const StatusReport& report) {
   return fmt::format(
-      R"({{"kind":"Status","loadBalancers":{},"addresses":{},"pools":{},"orphans":{}}})",
+      R"({{"kind":"Status","loadBalancers":{},"addresses":{},"pools":{},"routeTables":{},)"
+      R"("orphans":{}}})",
       joined(report.balancers), joined(report.addresses), joined(report.pools),
-      report.orphans ? joined(*report.orphans) : "null");
+      joined(report.route_tables), report.orphans ? joined(*report.orphans) : "null");
 }
 
 StatusReader::StatusReader(net::Transport& transport, Secret token)
@@ -123,6 +133,23 @@ Task<Result<>> StatusReader::read_addresses(std::string owner, StatusReport& rep
   co_return fail(Outcome::lost, "the list of addresses has no end");
 }
 
+// An older server has no route tables, and says that there is nothing at the path.
+Task<Result<>> StatusReader::read_route_tables(std::string owner, StatusReport& report) {
+  const std::string path = fmt::format("/v1/owners/{}/routetables", net::percent_encode(owner));
+  std::string token;
+  for (int page = 0; page < kPagesMax; ++page) {
+    Result<net::Response> response = co_await get(page_of(path, token));
+    if (response.outcome() == Outcome::unsupported) co_return Result<>{};
+    if (!response) co_return std::unexpected(std::move(response).error());
+    api::RouteTableList list = CO_TRY(api::decode_route_table_list(response->body));
+    report.not_understood += list.not_understood;
+    append(report.route_tables, std::move(list.items));
+    token = std::move(list.continue_token);
+    if (token.empty()) co_return Result<>{};
+  }
+  co_return fail(Outcome::lost, "the list of route tables has no end");
+}
+
 Task<Result<>> StatusReader::read_orphans(std::string owner, StatusReport& report) {
   Result<net::Response> response = co_await get("/v1/orphans");
   if (response.outcome() == Outcome::denied) co_return Result<>{};
@@ -146,6 +173,7 @@ Task<Result<StatusReport>> StatusReader::read(std::string owner) {
   for (const std::string& name : names) {
     CO_TRY(co_await read_balancers(name, report));
     CO_TRY(co_await read_addresses(name, report));
+    CO_TRY(co_await read_route_tables(name, report));
   }
   net::Response response = CO_TRY(co_await get("/v1/pools"));
   api::PoolList pools = CO_TRY(api::decode_pool_list(response.body));

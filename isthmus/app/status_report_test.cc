@@ -62,6 +62,7 @@ class status_report : public testing::Test {
     answers(path("test", "loadbalancers"), balancers({a_balancer("test", "c")}, ""));
     for (std::string owner : {"prod", "test"}) {
       answers(path(owner, "addresses"), encode(api::AddressList{}));
+      answers(path(owner, "routetables"), encode(api::RouteTableList{}));
     }
     answers("/v1/pools", encode(api::PoolList{}));
     answers("/v1/orphans", encode(api::OrphanList{.items = {{"prod", "lost", 3, {}, false}}}));
@@ -101,6 +102,16 @@ TEST_F(status_report, of_one_owner_has_nobody_elses) {
   EXPECT_TRUE(is_well(report));
 }
 
+TEST_F(status_report, has_route_tables_where_the_server_knows_of_them) {
+  api::RouteTable table;
+  table.metadata = {.owner = "test", .name = "pods", .uid = "u2", .generation = 1, .revision = 1};
+  answers(path("test", "routetables"), encode(api::RouteTableList{.items = {table}}));
+  EXPECT_EQ(read().value().route_tables, std::vector{table});
+  EXPECT_FALSE(is_well(read("test").value())) << "nobody has looked at it";
+  transport.refuse(path("test", "routetables"), api::problem::path_not_found);
+  EXPECT_TRUE(is_well(read("test").value())) << "an older server";
+}
+
 TEST_F(status_report, of_somebody_who_is_no_admin_goes_without_orphans) {
   transport.refuse("/v1/orphans", api::problem::forbidden);
   StatusReport report = read().value();
@@ -134,6 +145,7 @@ TEST_F(status_report, for_programs_is_one_document_with_the_objects_of_the_api) 
   EXPECT_EQ(document.at("kind"), "Status");
   EXPECT_EQ(document.at("loadBalancers").as_array().size(), 3u);
   EXPECT_EQ(document.at("loadBalancers").as_array()[0].at("kind"), "LoadBalancer");
+  EXPECT_EQ(document.at("routeTables").as_array().size(), 0u);
   StatusReport of_an_owner;
   EXPECT_TRUE(parse_json(encode(of_an_owner))->at("orphans").is_null());
 }

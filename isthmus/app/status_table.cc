@@ -30,8 +30,10 @@ std::string addresses_of(const std::vector<IpAddress>& addresses) {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
-std::string truth(const api::LoadBalancer& balancer, std::string_view type) {
-  const api::Condition* condition = find(balancer.status.conditions, type);
+// Of a load balancer or a route table.
+template <class Object>
+std::string truth(const Object& object, std::string_view type) {
+  const api::Condition* condition = find(object.status.conditions, type);
   return std::string(
       to_string(condition == nullptr ? ConditionStatus::unknown : condition->status));
 }
@@ -43,19 +45,20 @@ std::string explained(const api::Condition& condition) {
 }
 
 // Why it is not ready: the first of the conditions that Ready is made of which does not hold.
-std::string why_not_ready(const api::LoadBalancer& balancer) {
-  if (balancer.metadata.deletion_requested_at) {
+template <class Object>
+std::string why_not_ready(const Object& object) {
+  if (object.metadata.deletion_requested_at) {
     return fmt::format("{}leaving since {}", kBelow,
-                       rfc3339(*balancer.metadata.deletion_requested_at));
+                       rfc3339(*object.metadata.deletion_requested_at));
   }
   for (std::string_view type : {api::condition::accepted, api::condition::address_allocated,
                                 api::condition::programmed, api::condition::ready}) {
-    const api::Condition* condition = find(balancer.status.conditions, type);
+    const api::Condition* condition = find(object.status.conditions, type);
     if (condition != nullptr && condition->status != ConditionStatus::is_true) {
       return explained(*condition);
     }
   }
-  return fmt::format("{}generation {} is not taken up yet", kBelow, balancer.metadata.generation);
+  return fmt::format("{}generation {} is not taken up yet", kBelow, object.metadata.generation);
 }
 
 void add_reasons(const api::LoadBalancer& balancer, Rows& rows) {
@@ -128,6 +131,24 @@ std::string pools_table(const StatusReport& report) {
   return "\n" + aligned(rows);
 }
 
+std::string route_tables_table(const StatusReport& report) {
+  if (report.route_tables.empty()) return "";
+  Rows rows{
+      {"OWNER", "ROUTE TABLE", "CLUSTER CIDRS", "READY", "PROGRAMMED", "APPLIED", "GENERATION"}};
+  for (const api::RouteTable& table : report.route_tables) {
+    const auto applied =
+        std::ranges::count(table.status.routes, api::RouteState::applied, &api::RouteStatus::state);
+    rows.push_back(
+        {table.metadata.owner, table.metadata.name,
+         listed(table.spec.cluster_cidrs, [](const IpPrefix& cidr) { return to_string(cidr); }),
+         truth(table, api::condition::ready), truth(table, api::condition::programmed),
+         fmt::format("{}/{}", applied, table.spec.routes.size()),
+         fmt::format("{}/{}", table.status.applied_generation, table.metadata.generation)});
+    if (!is_ready(table)) rows.push_back({why_not_ready(table)});
+  }
+  return "\n" + aligned(rows);
+}
+
 std::string orphans_table(const StatusReport& report) {
   if (!report.orphans || report.orphans->empty()) return "";
   Rows rows{{"OWNER", "ORPHAN", "ADDRESSES", "GENERATION"}};
@@ -173,7 +194,7 @@ std::string aligned(const Rows& rows) {
 
 std::string status_table(const StatusReport& report, WallTime now) {
   std::string text = balancers_table(report) + addresses_table(report, now) + pools_table(report) +
-                     orphans_table(report);
+                     route_tables_table(report) + orphans_table(report);
   if (report.not_understood != 0) {
     text += fmt::format("\n{} items of the answer were not understood and are not shown.\n",
                         report.not_understood);

@@ -89,6 +89,36 @@ TEST(status_table, shows_every_kind_aligned_and_why_something_is_not_as_it_shoul
       "DELETE /v1/orphans/prod/lost removes it\n");
 }
 
+TEST(status_table, shows_route_tables_and_why_one_is_not_as_it_should_be) {
+  StatusReport report;
+  api::RouteTable table;
+  table.metadata.owner = "prod";
+  table.metadata.name = "pods";
+  table.metadata.generation = 2;
+  table.spec.cluster_cidrs = {parse_prefix("10.244.0.0/16").value()};
+  for (std::string_view text : {"10.244.1.0/24", "10.244.2.0/24"}) {
+    const IpPrefix destination = parse_prefix(text).value();
+    table.spec.routes.push_back({destination, "vm-1", std::nullopt});
+    table.status.routes.push_back({destination, api::RouteState::applied, "", ""});
+  }
+  table.status.routes[1].state = api::RouteState::conflict;
+  table.status.applied_generation = 2;
+  table.status.conditions = {{.type = "Programmed",
+                              .status = api::ConditionStatus::is_false,
+                              .reason = "RouteConflict",
+                              .message = "1 of 2 routes are in conflict",
+                              .last_transition = {},
+                              .observed_generation = 2}};
+  report.route_tables = {table};
+  EXPECT_TRUE(
+      status_table(report, kNow)
+          .contains("OWNER  ROUTE TABLE  CLUSTER CIDRS  READY    PROGRAMMED  APPLIED  GENERATION\n"
+                    "prod   pods         10.244.0.0/16  Unknown  False       1/2      2/2\n"
+                    "  └ Programmed: RouteConflict (1 of 2 routes are in conflict)\n"))
+      << status_table(report, kNow);
+  EXPECT_FALSE(is_well(report));
+}
+
 TEST(status_table, of_nothing_says_so) {
   EXPECT_EQ(status_table({}, kNow), "No load balancers.\n\nNo pools.\n");
 }

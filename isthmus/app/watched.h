@@ -1,4 +1,4 @@
-// All objects of one type, watched: the store, what fills it, and how well that goes.
+// The objects of one type, watched: the store, what fills it, and how well that goes.
 #pragma once
 
 #include <chrono>
@@ -17,17 +17,20 @@ inline constexpr Duration kWatchGone = std::chrono::seconds(15);
 // A resource; the doors outlive it, and it outlives the run of its watcher.
 template <class T>
 struct Watched {
-  Watched(const ManagerDoors& doors, kube::Projection projection)
+  Watched(const ManagerDoors& doors, kube::Projection projection, kube::WatcherOptions options = {})
       : sink(store, projection),
         watcher(doors.watch_api, T::resource, sink, doors.loop, doors.random, doors.metrics,
-                doors.log) {}
+                doors.log, std::move(options)) {}
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
   // lost: there is no complete list yet, or the server has not been heard for too long.
   Result<> check(Moment now) const {
     const std::string plural(T::resource.plural);
-    if (!store.has_synced()) return fail(Outcome::lost, "no complete list of " + plural + " yet");
+    if (!store.has_synced()) {
+      const std::string why = watcher.refusal() ? ": " + watcher.refusal()->message : "";
+      return fail(Outcome::lost, "no complete list of " + plural + " yet" + why);
+    }
     const bool follows = watcher.state() == "following";
     const Duration allowed = follows ? kube::WatcherOptions{}.idle_max + kWatchGone : kWatchGone;
     if (now - watcher.last_heard() <= allowed) return {};

@@ -1,0 +1,130 @@
+#include "isthmus/app/serving_setup.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "isthmus/app/client_trust.h"
+#include "isthmus/app/run_flags_impl.h"
+#include "isthmus/base/text.h"
+
+namespace isthmus::app {
+namespace {
+
+// The files of the pair in --cert-dir.
+constexpr std::string_view kPairName = "cloud-controller-manager";
+
+// Takes the value, or adds the error's lines as mistakes.
+template <class T>
+std::optional<T> take(Result<T> result, std::string_view where, Mistakes& mistakes) {
+  if (result) return std::move(*result);
+  mistakes.add(where, result.error().message);
+  return std::nullopt;
+}
+
+std::optional<net::ListenAddress> listen_address(const ServingFlags& flags, Mistakes& mistakes) {
+  const std::string& address = flags.bind_address;
+  const std::string host =
+      address.find(':') == std::string::npos ? address : fmt::format("[{}]", address);
+  std::optional<net::ListenAddress> parsed =
+      take(net::parse_listen_address(fmt::format("https://{}:{}", host, flags.secure_port)),
+           "--bind-address", mistakes);
+  if (parsed) parsed->shares_port = flags.permit_port_sharing;
+  return parsed;
+}
+
+bool exists(Files& files, const std::string& path) {
+  return files.stamp(path).outcome() != Outcome::absent;
+}
+
+// The pair in that directory, or a new one that is to be written there.
+std::optional<net::ServerTls> pair_in(const std::string& directory, Files& files, WallTime now,
+                                      ServingSetup& setup, Mistakes& mistakes) {
+  setup.files = {fmt::format("{}/{}.crt", directory, kPairName),
+                 fmt::format("{}/{}.key", directory, kPairName)};
+  const bool has_certificate = exists(files, setup.files.certificate);
+  const bool has_key = exists(files, setup.files.private_key);
+  if (has_certificate != has_key) {
+    mistakes.add("--cert-dir",
+                 fmt::format("{} is there without {}",
+                             has_key ? setup.files.private_key : setup.files.certificate,
+                             has_key ? setup.files.certificate : setup.files.private_key));
+    return std::nullopt;
+  }
+  setup.writes_pair = !has_certificate;
+  const CertificateFiles source = setup.writes_pair ? CertificateFiles{} : setup.files;
+  return take(load_certificate(files, source, setup.names, now), "--cert-dir", mistakes);
+}
+
+std::optional<net::ServerTls> certificate(const ServingFlags& flags, Files& files, WallTime now,
+                                          ServingSetup& setup, Mistakes& mistakes) {
+  if (flags.tls_cert_file.empty() && !flags.cert_dir.empty()) {
+    return pair_in(flags.cert_dir, files, now, setup, mistakes);
+  }
+  setup.files = {flags.tls_cert_file, flags.tls_private_key_file};
+  return take(load_certificate(files, setup.files, setup.names, now),
+              "--tls-cert-file, --tls-private-key-file", mistakes);
+}
+
+// The cluster in which callers are looked up: of a kubeconfig, or the one that we run in.
+std::optional<kube::ClusterConfig> delegate(std::string_view flag, const std::string& kubeconfig,
+                                            Files& files, const Environment& environment,
+                                            Mistakes& mistakes) {
+  if (!kubeconfig.empty()) return take(kube::load_kubeconfig(files, kubeconfig), flag, mistakes);
+  if (environment.in_cluster.host.empty()) return std::nullopt;
+  // A pod without a service account has nobody to ask, and that is no mistake.
+  Result<kube::ClusterConfig> own = kube::load_in_cluster(files, environment.in_cluster);
+  if (!own) return std::nullopt;
+  return std::move(*own);
+}
+
+void prepare_authentication(const AuthenticationFlags& flags, Files& files,
+                            const Environment& environment, ServingSetup& setup,
+                            Mistakes& mistakes) {
+  setup.authentication =
+      delegate("--authentication-kubeconfig", flags.kubeconfig, files, environment, mistakes);
+  setup.token_ttl = flags.token_cache_ttl;
+  setup.client_ca_file = flags.client_ca_file;
+  if (!flags.client_ca_file.empty()) {
+    setup.client_ca =
+        take(load_client_ca(files, flags.client_ca_file), "--client-ca-file", mistakes);
+  } else {
+    setup.looks_up_client_ca = setup.authentication && !flags.skip_lookup;
+    setup.needs_client_ca = setup.looks_up_client_ca && !flags.tolerate_lookup_failure;
+  }
+  setup.policy.asks_for_certificate = !flags.client_ca_file.empty() || setup.looks_up_client_ca;
+}
+
+void prepare_authorization(const AuthorizationFlags& flags, Files& files,
+                           const Environment& environment, ServingSetup& setup,
+                           Mistakes& mistakes) {
+  setup.authorization =
+      delegate("--authorization-kubeconfig", flags.kubeconfig, files, environment, mistakes);
+  setup.rules = {.always_allow_paths = {},
+                 .authorized_ttl = flags.authorized_ttl,
+                 .unauthorized_ttl = flags.unauthorized_ttl};
+  for (const std::string_view path : split(flags.always_allow_paths, ',')) {
+    if (!trimmed(path).empty()) setup.rules.always_allow_paths.emplace_back(trimmed(path));
+  }
+}
+
+}  // namespace
+
+std::optional<ServingSetup> prepare_serving(Files& files, const RunOptions& options,
+                                            const Environment& environment, WallTime now,
+                                            Mistakes& mistakes) {
+  ServingSetup setup;
+  setup.names = {"localhost", "127.0.0.1", "::1", environment.host_name};
+  const auto address = listen_address(options.serving, mistakes);
+  const auto tls = certificate(options.serving, files, now, setup, mistakes);
+  setup.policy = tls_policy(options.serving);
+  prepare_authentication(options.authentication, files, environment, setup, mistakes);
+  prepare_authorization(options.authorization, files, environment, setup, mistakes);
+  if (!mistakes.empty() || !address || !tls) return std::nullopt;
+  setup.address = *address;
+  setup.tls = *tls;
+  return setup;
+}
+
+}  // namespace isthmus::app
