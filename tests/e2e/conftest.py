@@ -31,11 +31,27 @@ def pytest_runtest_makereport(item, call):
         report.sections.append(("logs", f"kept in {directory}"))
 
 
+# They look back at what all the others did.
+LAST = ("test_the_whole_story_needs_exactly_the_role",
+        "test_every_event_of_the_whole_story_is_on_its_page")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.name in LAST)
+
+
 @pytest.fixture(scope="session")
-def shared_apiserver():
+def audit_logs(tmp_path_factory):
+    """A directory with the audit logs of all API servers of this run; see rights.calls."""
+    return tmp_path_factory.mktemp("audit")
+
+
+@pytest.fixture(scope="session")
+def shared_apiserver(audit_logs):
     directory = tempfile.mkdtemp(prefix="isthmus-apiserver-")
     with Stage() as stage:
-        yield stage.add(ApiServer(directory, users=["isthmus"]))
+        yield stage.add(ApiServer(directory, users=["isthmus"], audit_log=audit_logs / "shared.log"))
     shutil.rmtree(directory)
 
 
@@ -84,22 +100,24 @@ def make_infra(directory, stage):
 def make_manager(directory, stage, apiserver):
     """make_manager(infra, *flags) starts a manager.
 
-    `infra`: an Infra or the path of a cloud configuration; kubeconfig: another way to the server.
+    `infra`: an Infra or the path of a cloud configuration; kubeconfig: another way to the server, or
+    another user than the service account of deploy/manifests.
     """
     def make(infra, *flags, name="manager", kubeconfig=None, **arguments):
         return stage.add(isthmus.Manager(
-            directory, kubeconfig or apiserver.kubeconfig,
+            directory, kubeconfig or apiserver.manager_kubeconfig,
             getattr(infra, "cloud_config", infra), *flags, name=name, **arguments))
     return make
 
 
 @pytest.fixture
-def make_apiserver(directory, stage):
+def make_apiserver(directory, stage, audit_logs):
     """make_apiserver() starts one for this test alone."""
     def make(**arguments):
         path = os.path.join(directory, "apiserver")
         os.makedirs(path)
-        return stage.add(ApiServer(path, **arguments))
+        log = audit_logs / (os.path.basename(directory) + ".log")
+        return stage.add(ApiServer(path, audit_log=log, **arguments))
     return make
 
 
@@ -123,7 +141,7 @@ def wired_kubeconfig(directory, stage):
         host, port = server.server.removeprefix("https://").split(":")
         wire = stage.add(proxy.Proxy(("127.0.0.1", 0), (host, int(port))))
         path = os.path.join(directory, "wired.kubeconfig")
-        with open(server.kubeconfig, encoding="utf-8") as file:
+        with open(server.manager_kubeconfig, encoding="utf-8") as file:
             text = file.read().replace(server.server, f"https://127.0.0.1:{wire.port}")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)

@@ -1,6 +1,6 @@
 """The API server restarts, forgets its history, or is out of reach."""
 
-from harness import kube
+from harness import kube, rights
 from harness.isthmus import machine
 from harness.kube import is_tainted
 from harness.wait import until
@@ -12,7 +12,7 @@ MACHINES = [machine(f"node{i}", address=f"10.0.0.{i}") for i in range(1, 9)]
 def test_after_a_crash_of_the_api_server_work_goes_on(
         make_apiserver, make_infra, make_manager):
     server = make_apiserver()
-    manager = make_manager(make_infra(MACHINES), kubeconfig=server.kubeconfig)
+    manager = make_manager(make_infra(MACHINES), kubeconfig=server.manager_kubeconfig)
     server.kube.register("node1")
     initialized(server.kube, "node1")
 
@@ -91,7 +91,7 @@ def test_a_leader_cut_off_stops_acting_before_its_lease_is_over(
 def test_a_manager_may_start_before_the_api_server(make_apiserver, make_infra, make_manager):
     server = make_apiserver()
     server.kill()
-    manager = make_manager(make_infra(MACHINES), kubeconfig=server.kubeconfig)
+    manager = make_manager(make_infra(MACHINES), kubeconfig=server.manager_kubeconfig)
     assert manager.operator.request("GET", "/readyz").status == 500
 
     server.start()
@@ -118,7 +118,7 @@ def test_a_malformed_token_is_refused_and_said(k8s, apiserver, directory, make_i
 
 def test_without_rights_nothing_is_done_and_it_is_said(k8s, apiserver, make_infra, make_manager):
     # A user with no right at all: not even one to read the lease.
-    k8s.client.request("DELETE", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/isthmus")
+    rights.grant(k8s, [])
     manager = make_manager(make_infra(MACHINES), kubeconfig=apiserver.kubeconfig_of("isthmus"))
     k8s.register("node1")
 

@@ -54,7 +54,7 @@ def test_metrics_have_upstreams_names(k8s, make_infra, make_manager):
 
 def test_port_zero_serves_nothing(k8s, directory, stage, apiserver, make_infra):
     infra = make_infra([machine("node1")])
-    manager = stage.add(Manager(directory, apiserver.kubeconfig, infra.cloud_config,
+    manager = stage.add(Manager(directory, apiserver.manager_kubeconfig, infra.cloud_config,
                                 "--secure-port=0", start=False))
     manager.launch()
     k8s.register("node1")

@@ -138,7 +138,7 @@ class Kubectl:
 
 
 def node(name, *, tainted=True, provider_id=None, labels=None, annotations=None, addresses=None,
-         system_uuid=None, other_taints=(), status=None):
+         system_uuid=None, other_taints=(), status=None, pod_cidrs=()):
     """A Node as a kubelet with --cloud-provider=external registers it: only a Hostname address."""
     taints = [*other_taints]
     if tainted:
@@ -146,6 +146,8 @@ def node(name, *, tainted=True, provider_id=None, labels=None, annotations=None,
     spec = {"taints": taints} if taints else {}
     if provider_id:
         spec["providerID"] = provider_id
+    if pod_cidrs:
+        spec |= {"podCIDR": pod_cidrs[0], "podCIDRs": list(pod_cidrs)}
     status = dict(status or {})
     status.setdefault("addresses", addresses or [{"type": "Hostname", "address": name}])
     if system_uuid:

@@ -27,10 +27,11 @@ class Client:
     """Talks to one server.
 
     url: https://host:port, http://host:port or unix:///path. `ca` is a PEM file, or None for the
-    rare test that may not know the certificate (an operator port that signs its own).
+    rare test that may not know the certificate (an operator port that signs its own). `certificate`:
+    (file, key file) that say who we are.
     """
 
-    def __init__(self, url, *, token=None, ca=None, timeout=30):
+    def __init__(self, url, *, token=None, ca=None, certificate=None, timeout=30):
         self.url = url
         self.token = token
         self.timeout = timeout
@@ -40,6 +41,8 @@ class Client:
             if ca is None:
                 self._tls.check_hostname = False
                 self._tls.verify_mode = ssl.CERT_NONE
+            if certificate:
+                self._tls.load_cert_chain(*certificate)
 
     def request(self, method, path, *, body=None, query=None, headers=None, token=None):
         """The answer, whatever its status. `body`: bytes as they are, else encoded as JSON."""

@@ -54,7 +54,7 @@ class Site:
     def start_manager(self, *flags, name="manager", **arguments):
         self.flags = flags
         self.manager = self._stage.add(Manager(
-            self.directory, arguments.pop("kubeconfig", self.server.kubeconfig),
+            self.directory, arguments.pop("kubeconfig", self.server.manager_kubeconfig),
             arguments.pop("cloud_config", self.infra.cloud_config), *flags, name=name, **arguments))
         self._managers.append(self.manager)
         return self.manager

@@ -104,7 +104,8 @@ class Topology:
     def reset(self):
         """As it was in the beginning, but for what tests added to namespaces other than the
         host's and what they routed."""
-        self.host.run("sh", "-c", "nft flush ruleset; conntrack -F 2>/dev/null; true")
+        self.host.run("sh", "-c", "nft flush ruleset; ip route flush proto 66; "
+                      "ip -6 route flush proto 66; conntrack -F 2>/dev/null; true")
         if left := self.bound():
             self.host.ip(*(f"address del {address} dev eth0" for address in left))
         self.host.write_settings({"ipv4/ip_forward": 1, "ipv6/conf/all/forwarding": 1})

@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness import kube, rights
+from harness import kube
 from harness.site import CLASS, FINALIZER
-from harness.wait import never_during, until
+from harness.wait import never_during
 from manifests import service
 
 FOREIGN = "example.com/other"
@@ -80,20 +80,3 @@ def test_the_service_controller_alone_serves_nodes_of_others(make_site, flag):
     after = site.k8s.node(machine.name)
     assert after["spec"] == before["spec"]
     assert after["metadata"]["labels"] == before["metadata"]["labels"]
-
-
-def test_with_least_rights_services_are_served(shared_apiserver, make_site):
-    site = make_site()
-    site.manager.end()
-    rights.grant(site.k8s, rights.least())
-    site.start_manager(*site.flags, name="least", kubeconfig=shared_apiserver.kubeconfig_of("isthmus"))
-
-    address = site.serve(service("web"))
-    site.patch("web", {"spec": {"ports": [{"port": 81, "protocol": "TCP"}]}})
-    assert site.ready("web") == address
-    until(lambda: site.events("web", "EnsuredLoadBalancer"))
-    site.delete("web")
-
-    assert site.manager.process.terminate()[0] == 0
-    log = site.manager.process.output()
-    assert "forbidden" not in log, log

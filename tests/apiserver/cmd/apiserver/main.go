@@ -124,7 +124,6 @@ func serve(ctx context.Context, state *state, etcd string, extra []string) error
 		"--authorization-mode=Node,RBAC",
 		"--service-cluster-ip-range=10.96.0.0/16,fd00:10:96::/108",
 		"--allow-privileged=true",
-		"--disable-admission-plugins=ServiceAccount",
 		"--endpoint-reconciler-type=none",
 	}, extra...))
 	return command.ExecuteContext(ctx)
