@@ -17,7 +17,8 @@ pytest := $(python) -B -m pytest -p no:cacheprovider -ra
 werror := $(if $(filter 1,$(WERROR)),ON,OFF)
 export ISTHMUS_BINARY ?= $(CURDIR)/build/$(PRESET)/bin/isthmus
 
-.PHONY: help setup configure build program programs unit test demo bench e2e cluster-test asan fuzz lint format tidy clean
+.PHONY: help setup configure build program programs unit test demo bench e2e cluster-test asan fuzz lint format tidy \
+  image deb clean
 
 help:
 	@echo "make demo          the main job on a real kube-apiserver, in a minute once built (KEEP=1 leaves it running)"
@@ -28,6 +29,7 @@ help:
 	@echo "make cluster-test  in a whole real cluster of kubelets (root)"
 	@echo "make asan          the unit tests under address and undefined behaviour sanitizers"
 	@echo "make fuzz          the fuzzers, each for a minute (SECONDS_EACH=n)"
+	@echo "make image         a container image of the release build, an OCI archive (make deb: a Debian package)"
 	@echo "make bench         speed and memory of the release build against a real kube-apiserver"
 	@echo "make tidy, format, lint, setup, clean"
 
@@ -80,6 +82,15 @@ bench:
 	@tools/setup bench
 	@$(MAKE) program programs PRESET=release
 	@ISTHMUS_BINARY=$(CURDIR)/build/release/bin/isthmus bench/run
+
+# Without a daemon or a registry; load it with ctr, podman or docker.
+image:
+	@$(MAKE) program PRESET=release
+	@tools/image build/release/bin/isthmus build/isthmus-image.tar
+
+deb:
+	@$(MAKE) program PRESET=release
+	@cd build && cpack --config release/CPackConfig.cmake >/dev/null && rm -r _CPack_Packages && ls -l "$$PWD"/isthmus_*.deb
 
 asan:
 	@$(MAKE) unit PRESET=asan

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from harness import programs
+from harness import programs, rights
 from harness.isthmus import machine, metric
 from harness.netns import Namespace
 from harness.processes import Process
@@ -20,6 +20,9 @@ ADDRESS = {name: f"192.168.50.{11 + i}" for i, name in enumerate(NODES)}
 MACHINES = [machine(name, address=ADDRESS[name], zone=f"rack-{name[-1]}",
                     labels={"rack": name[-1]}) for name in NODES]
 
+# Where the pods are: the controller manager gives each Node its part.
+CLUSTER_CIDR = "10.244.0.0/16"
+
 CLIENT = "10.77.0.10"
 OTHER_CLIENT = "10.77.0.20"
 OPERATOR_PORT = 10258
@@ -28,8 +31,9 @@ OPERATOR_PORT = 10258
 class Cluster:
     """A running cluster without a cloud.
 
-    Attributes: state (directory), kubeconfig (for programs in cp), and as namespaces: router,
-    client, cp and nodes (by name).
+    Attributes: state (directory), server (URL), kubeconfig (for programs in cp), manager_kubeconfig (likewise, as
+    the service account of deploy/manifests), and as namespaces: router, client, cp and nodes (by
+    name).
     """
 
     def __init__(self, directory, *, cloud="external"):
@@ -41,6 +45,8 @@ class Cluster:
                      str(os.getpid()))
         self.router, self.client, self.cp = map(self._namespace, ("router", "client", "cp"))
         self.nodes = {name: self._namespace(name) for name in NODES}
+        self.server = self.kubectl("config", "view", "--output=jsonpath={.clusters[0].cluster.server}")
+        self.manager_kubeconfig = self._write_manager_kubeconfig()
 
     def end(self):
         self._script("down", self.state)
@@ -52,9 +58,13 @@ class Cluster:
         self.kubectl("apply", "-f", "-", stdin=json.dumps(
             {"apiVersion": "v1", "kind": "List", "items": objects}))
 
-    def get(self, kind, name):
+    def import_image(self, archive):
+        """All nodes have the images of an OCI archive afterwards."""
+        self._script("import", self.state, archive)
+
+    def get(self, kind, name, *arguments):
         """The object, or None."""
-        text = self.kubectl("get", kind, name, "-o", "json", "--ignore-not-found")
+        text = self.kubectl("get", kind, name, "-o", "json", "--ignore-not-found", *arguments)
         return json.loads(text) if text.strip() else None
 
     def items(self, kind, *arguments):
@@ -83,7 +93,7 @@ class Cluster:
         """`isthmus run` in the control plane's network; asks for metrics by `metric`."""
         return self.process(
             name, programs.isthmus(), "run", "--cloud-provider=isthmus",
-            f"--cloud-config={infra.cloud_config}", f"--kubeconfig={self.kubeconfig}",
+            f"--cloud-config={infra.cloud_config}", f"--kubeconfig={self.manager_kubeconfig}",
             "--bind-address=127.0.0.1", f"--secure-port={OPERATOR_PORT}", *flags)
 
     def metric(self, name, /, **labels):
@@ -105,6 +115,17 @@ class Cluster:
         argv += [] if inside else ["--source", source]
         output = (inside or self.client).run(*argv, seconds=60 + count * timeout)
         return [json.loads(line) for line in output.splitlines()]
+
+    def _write_manager_kubeconfig(self):
+        self.kubectl("apply", "-f", os.path.join(rights.MANIFESTS, "rbac.yaml"))
+        token = self.kubectl("create", "token", rights.ACCOUNT, f"--namespace={rights.NAMESPACE}",
+                             "--duration=24h").strip()
+        with open(self.kubeconfig, encoding="utf-8") as file:
+            text = file.read().replace("admin-token", token)
+        path = os.path.join(self.state, "manager.kubeconfig")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
 
     def _namespace(self, name):
         # No process of ours holds it: cluster.sh knows where it is.

@@ -8,6 +8,7 @@
 #   cluster.sh kubectl STATE ARGS...         kubectl as admin
 #   cluster.sh enter STATE NAME COMMAND...   runs a command in the network of a host: cp, where it
 #                                            reaches the API server by STATE/kubeconfig, node1, …
+#   cluster.sh import STATE ARCHIVE          gives all nodes the images of an OCI archive
 #
 # BIN is what tests/cluster/build prints. No cloud controller manager is part of it: nodes keep the
 # uninitialized taint until one runs; with CLOUD none (default: external) kubelets set none. With
@@ -16,7 +17,8 @@
 #     client 10.77.0.10 ---- 10.77.0.2  router  192.168.50.1 ---- 192.168.50.10 cp
 #       .20 to .29 too                                       \--- 192.168.50.11 node1, and so on
 #
-# The router is every node's way out. Each node has a route to the pods of the others.
+# The router is every node's way out, and its only one: who wants pods on different nodes to reach
+# each other makes routes there.
 #
 # Everything lives in one pid and one mount namespace, with /run, /var/lib and /var/log of its own,
 # so ending one process ends all of them, and the kernel takes mounts, networks and links with it.
@@ -34,9 +36,10 @@ main() {
     down) state=$(cd "$2" && pwd) && down ;;
     kubectl) state=$(cd "$2" && pwd) && shift 2 && kubectl_outside "$@" ;;
     enter) state=$(cd "$2" && pwd) && shift 2 && enter "$@" ;;
+    import) state=$(cd "$2" && pwd) && import "$3" ;;
     inside) shift && inside "$@" ;;
     follow) state=$2 && tail --pid="$3" -f /dev/null && down ;;
-    *) sed -n '5,10s/^# *//p' "$0" && exit 2 ;;
+    *) sed -n '5,11s/^# *//p' "$0" && exit 2 ;;
   esac
 }
 
@@ -109,6 +112,14 @@ enter() {
   exec nsenter --net="/proc/$(first_process)/root/run/netns/$name" "$@"
 }
 
+import() {
+  local bin socket
+  bin=$(cat "$state/bin")
+  for socket in "$state"/node*/containerd.sock; do
+    import_image "$(dirname "$socket")" "$1"
+  done
+}
+
 kubectl_outside() { enter cp "$(cat "$state/bin")/kubectl" --kubeconfig="$state/kubeconfig" "$@"; }
 
 # until_true SECONDS COMMAND...: asks ten times a second.
@@ -144,7 +155,6 @@ inside() {
   for i in $(seq "$nodes"); do
     node "node$i" "192.168.50.$((10 + i))"
   done
-  pod_routes "$nodes"
   touch "$state/ready"
   wait
 }
@@ -191,6 +201,7 @@ control_plane() {
   exec 3<> /run/never
   nsenter --net=/run/netns/cp "$bin/apiserver" --dir "$state/apiserver" -- --bind-address=0.0.0.0 \
     --advertise-address=192.168.50.10 --endpoint-reconciler-type=lease \
+    --kubelet-preferred-address-types=InternalIP \
     > "$state/apiserver.out" 2> "$state/apiserver.log" <&3 &
   until_true 60 grep -q kubeconfig "$state/apiserver.out"
   local port
@@ -211,6 +222,7 @@ END
     --leader-elect=false --secure-port=0 \
     --allocate-node-cidrs --cluster-cidr=10.244.0.0/16 \
     --service-account-private-key-file="$state/apiserver/sa.key" \
+    --root-ca-file="$state/apiserver/certs/apiserver.crt" \
     --node-monitor-period=2s --node-monitor-grace-period=20s
   start scheduler cp "$bin/kube-scheduler" --kubeconfig="$state/kubeconfig" --leader-elect=false \
     --secure-port=0
@@ -256,9 +268,13 @@ END
   PATH=$bin:$PATH start "$name-containerd" "$name" "$bin/containerd" -c "$directory/containerd.toml"
   until_true 30 test -S "$directory/containerd.sock"
   for image in pause echo; do
-    "$bin/ctr" -a "$directory/containerd.sock" -n k8s.io images import --local \
-      --snapshotter native "$bin/$image.tar"
+    import_image "$directory" "$bin/$image.tar"
   done
+}
+
+# import_image DIRECTORY ARCHIVE: of a node.
+import_image() {
+  "$bin/ctr" -a "$1/containerd.sock" -n k8s.io images import --local --snapshotter native "$2"
 }
 
 kubelet() {
@@ -306,6 +322,9 @@ kind: KubeProxyConfiguration
 clientConnection: {kubeconfig: $state/kubeconfig}
 mode: nftables
 hostnameOverride: $name
+# Without it, it would be the node's own address as it was half a minute after the start: none, where
+# nobody has initialized the node by then.
+nodePortAddresses: [0.0.0.0/0]
 clusterCIDR: 10.244.0.0/16
 conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
 healthzBindAddress: 0.0.0.0:10256
@@ -317,17 +336,6 @@ END
 range_of() { kubectl_inside get node "$1" -o jsonpath='{.spec.podCIDR}'; }
 
 has_range() { range_of "$1" | grep -q /; }
-
-# pod_routes NODES: what a cloud's route controller would do.
-pod_routes() {
-  local to from range
-  for to in $(seq "$1"); do
-    range=$(range_of "node$to")
-    for from in $(seq "$1"); do
-      [ "$from" = "$to" ] || ip -n "node$from" route add "$range" via "192.168.50.$((10 + to))"
-    done
-  done
-}
 
 kubectl_inside() {
   nsenter --net=/run/netns/cp "$bin/kubectl" --kubeconfig="$state/kubeconfig" "$@"

@@ -27,16 +27,16 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def clusters(request):
     """clusters(cloud): the running cluster of that kind. One runs at a time; asking for the other
-    kind ends it."""
+    kind ends it, and so does asking for one that no other test uses: clusters(cloud, name)."""
     with contextlib.ExitStack() as stack:
         made = {}
 
-        def get(cloud):
-            if cloud not in made:
+        def get(*kind):
+            if kind not in made:
                 stack.close()
                 made.clear()
-                made[cloud] = stack.enter_context(running_cluster(request, cloud))
-            return made[cloud]
+                made[kind] = stack.enter_context(running_cluster(request, kind[0]))
+            return made[kind]
 
         yield get
 

@@ -23,7 +23,8 @@ def foreign(cluster):
 def whole_road(cluster, foreign):
     with Stage() as stage:
         road = stage.add(Road(cluster, HOLDER, cluster.nodes[HOLDER], driver="announce",
-                              interface="eth0", ranges=["192.168.50.192/28"]))
+                              interface="eth0", ranges=["192.168.50.192/28"], routes=False))
+        road.start_routes()
         road.start()
         yield road
 

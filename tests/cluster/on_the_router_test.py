@@ -12,7 +12,7 @@ from harness.kube import is_tainted
 from harness.processes import Stage
 from harness.wait import until
 from manifests import PORTS, service
-from road import FINALIZER, MADE_ANEW, REFUSED, REPAIRED, Foreign, Road
+from road import FINALIZER, MADE_ANEW, OWNER, REFUSED, REPAIRED, Foreign, Road
 
 KEEP = {"isthmus.dev/source-address": "keep"}
 EVERYWHERE = {ADDRESS[name] for name in NODES}
@@ -39,6 +39,21 @@ def test_three_machines_are_initialized(road):
         assert not is_tainted(node)
         assert node["spec"]["providerID"] == "isthmus://" + machine(name)["uid"]
         assert "isthmus" in road.cluster.writers(name)
+
+
+def test_pods_reach_each_other_by_routes_of_ours_alone(road):
+    """No machine has a route but its way out, and the router has those that we made."""
+    road.until_pods_reach_each_other()
+
+    routes = road.kernel_routes()
+    ranges = {name: road.cluster.node(name)["spec"]["podCIDR"] for name in NODES}
+    assert routes == {ranges[name]: ADDRESS[name] for name in NODES}
+    for name, namespace in road.cluster.nodes.items():
+        elsewhere = [ranges[other] for other in NODES if other != name]
+        assert not any(each in namespace.run("ip", "route") for each in elsewhere)
+        (said,) = [each for each in road.cluster.node(name)["status"]["conditions"]
+                   if each["type"] == "NetworkUnavailable"]
+        assert (said["status"], said["reason"]) == ("False", "RouteCreated")
 
 
 def test_cluster_reaches_pods_on_all_machines(road):
@@ -120,7 +135,7 @@ def test_a_load_balancer_that_somebody_deletes_comes_back(road):
     before = road.balancer()["metadata"]
 
     answer = road.infra.client.request(
-        "DELETE", "/v1/owners/local/loadbalancers/" + before["name"])
+        "DELETE", f"/v1/owners/{OWNER}/loadbalancers/" + before["name"])
 
     assert answer.status == 202, answer.text
     until(lambda: [each["metadata"]["name"] for each in road.balancers()] == [before["name"]]

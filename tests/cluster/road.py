@@ -3,8 +3,8 @@
 import json
 import os
 
-from cluster import MACHINES, failures
-from harness.isthmus import Infra, metric
+from cluster import CLUSTER_CIDR, MACHINES, failures
+from harness.isthmus import Infra, metric, write_cloud_config
 from harness.processes import Stage
 from harness.rules import Rules
 from harness.wait import until
@@ -12,6 +12,8 @@ from manifests import echo_everywhere, echo_on
 
 FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
 POOL = "public"
+OWNER = "prod"
+TOKEN = "prod-secret-token"
 
 # Reasons of a Service's Events.
 REPAIRED = "LoadBalancerRepaired"
@@ -24,19 +26,29 @@ class Road:
     """Attributes: cluster, host (the backend's namespace), infra, manager (its Process)."""
 
     def __init__(self, cluster, name, host, *, driver, interface, ranges, machines=MACHINES,
-                 flags=()):
+                 routes=True, flags=()):
         """machines: the inventory, None for a backend without one; interface: the host's, where
-        addresses are."""
+        addresses are; routes: whether it makes those to the pods."""
         self.cluster = cluster
         self.host = host
         self.interface = interface
         self._name = name
         self._flags = flags
         self._stage = Stage()
+        directory = os.path.join(cluster.directory, name)
+        pools = [{"name": POOL, "ranges": ranges, "coolDown": "1s"}] if ranges else []
+        owner = {"name": OWNER, "tokenFile": os.path.join(directory, "token"),
+                 "pools": [pool["name"] for pool in pools]}
+        if routes:
+            owner["routes"] = {"destinations": [CLUSTER_CIDR]}
+            self._flags = [f"--cluster-cidr={CLUSTER_CIDR}", *flags]
         self.infra = self._stage.add(Infra(
-            os.path.join(cluster.directory, name), machines or (), inside=host, start=False,
-            host={"name": name, "driver": driver},
-            pools=[{"name": POOL, "ranges": ranges, "coolDown": "1s"}]))
+            directory, machines or (), inside=host, start=False,
+            host={"name": name, "driver": driver}, owners=[owner], pools=pools))
+        with open(owner["tokenFile"], "w", encoding="utf-8") as file:
+            file.write(TOKEN + "\n")
+        self.infra.client.token = TOKEN
+        write_cloud_config(self.infra.cloud_config, self.infra.url, tokenFile=owner["tokenFile"])
         if machines is None:
             config = self.infra.read_config()
             del config["inventory"]
@@ -48,6 +60,19 @@ class Road:
         self.manager = self._stage.add(
             self.cluster.manager(self.infra, *self._flags, name=f"{self._name}-manager"))
         self.start_pods()
+
+    def start_routes(self):
+        """A manager of routes alone, for a story whose own makes none: it asks this backend, or one
+        on the nodes' router where this one stands elsewhere."""
+        infra = self.infra
+        if self.host is not self.cluster.router:
+            router = self._stage.add(Road(self.cluster, "routes", self.cluster.router,
+                                          driver="nft", interface="front", ranges=[]))
+            router.infra.start()
+            infra = router.infra
+        self._stage.add(self.cluster.manager(
+            infra, f"--cluster-cidr={CLUSTER_CIDR}", "--controllers=node-route-controller",
+            "--leader-elect=false", "--secure-port=0", name=f"{self._name}-routes"))
 
     def start_pods(self, single="node2"):
         """The pods of "echo" run on every Node, the one of "single" on this one."""
@@ -99,6 +124,21 @@ class Road:
             return seen
         return until(ask, seconds, f"{address}:{port} answers")
 
+    def until_pods_reach_each_other(self, seconds=30):
+        """From every Node, and from the router, to the pods of all Nodes."""
+        pods = self.cluster.items("pods", "--selector=app=echo")
+        addresses = {pod["spec"]["nodeName"]: pod["status"]["podIP"] for pod in pods}
+        for inside in (self.cluster.router, *self.cluster.nodes.values()):
+            for node, address in addresses.items():
+                answers = self.answers(address, 8080, count=1, inside=inside, seconds=seconds)
+                assert answers[0]["machine"] == node, answers
+
+    def kernel_routes(self):
+        """Ours on the router, by another road: {destination: next hop}."""
+        text = self.cluster.router.run("ip", "-4", "route", "show", "proto", "66")
+        lines = [line.split() for line in text.splitlines()]
+        return {line[0]: line[line.index("via") + 1] for line in lines}
+
     def is_silent(self, address, port=80, **how):
         """Whether a few new flows all fail."""
         seen = self.cluster.ask(address, port, count=2, timeout=0.5, **how)
@@ -107,7 +147,7 @@ class Road:
     # --- The backend and the kernel ---------------------------------------------------------------
 
     def balancers(self):
-        return self.infra.client.request("GET", "/v1/owners/local/loadbalancers").json()["items"]
+        return self.infra.client.request("GET", f"/v1/owners/{OWNER}/loadbalancers").json()["items"]
 
     def balancer(self):
         """The only one."""
@@ -116,7 +156,7 @@ class Road:
 
     def addresses(self):
         """{address: "held" or "cooling"} of the store."""
-        items = self.infra.client.request("GET", "/v1/owners/local/addresses").json()["items"]
+        items = self.infra.client.request("GET", f"/v1/owners/{OWNER}/addresses").json()["items"]
         return {each["metadata"]["name"]: each["status"]["state"] for each in items}
 
     def backend_metric(self, name, **labels):

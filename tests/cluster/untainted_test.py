@@ -22,7 +22,8 @@ def road(cluster):
     with Stage() as stage:
         road = stage.add(Road(cluster, "router", cluster.router, driver="nft", interface="front",
                               ranges=["10.77.0.192/28"], machines=None,
-                              flags=["--controllers=service-lb-controller"]))
+                              flags=["--controllers=service-lb-controller,"
+                                     "node-route-controller"]))
         road.start()
         yield road
         road.delete("web", "near")
@@ -33,6 +34,12 @@ def test_the_kubelets_wait_for_nobody(cluster):
         node = cluster.node(name)
         assert not is_tainted(node)
         assert addresses(node) == [("InternalIP", ADDRESS[name]), ("Hostname", name)]
+
+
+def test_pods_reach_each_other_by_the_addresses_of_their_nodes(road):
+    road.until_pods_reach_each_other()
+
+    assert set(road.kernel_routes().values()) == set(ADDRESS.values())
 
 
 def test_services_get_addresses_and_answer(road):
