@@ -204,6 +204,21 @@ class TidyTest(unittest.TestCase):
         }, "README.md:2: names base/b.cc, which", "docs/start.md:1: names guides/two.md, which",
             "isthmus/base/a.h:1: names spec/rules.md, which")
 
+    def test_every_defect_of_upstream_has_a_line_and_its_tests_exist(self):
+        names = [f"D-{letter}{i}" for letter, count in tidy.DEFECTS.items() for i in range(1, count + 1)]
+        self.assertEqual(len(names), 75)
+        tree = {"isthmus/a_test.cc": "TEST(a, is_right)"}
+        lines = [f"| {name} | upstream | ours | `isthmus/a_test.cc: is_right` |" for name in names]
+        self.finds(tidy.check_defects, {**tree, tidy.DEFECTS_PAGE: "\n".join(lines)})
+        lines[1] = "| D-B2 | upstream | ours | `isthmus/a_test.cc: is` |"
+        lines[2] = "| D-B3 | upstream | ours | by hand |"
+        lines[3] = lines[4]
+        self.finds(tidy.check_defects, {**tree, tidy.DEFECTS_PAGE: "\n".join(lines)},
+                   f"{tidy.DEFECTS_PAGE}:2: D-B2 names a test is, which is not in isthmus/a_test.cc",
+                   f"{tidy.DEFECTS_PAGE}:3: D-B3 names no test",
+                   f"{tidy.DEFECTS_PAGE}:1: D-B4 has 0 lines",
+                   f"{tidy.DEFECTS_PAGE}:1: D-B5 has 2 lines")
+
     def test_an_exception_ends_with_its_file(self):
         everything = dict.fromkeys([*tidy.BUDGET_EXCEPTIONS, *tidy.UNTESTED], "")
         self.finds(tidy.check_exceptions, everything)
