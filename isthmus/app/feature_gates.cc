@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kAllAlpha = "AllAlpha";
 constexpr std::string_view kAllBeta = "AllBeta";
 
-// Those of k8s.io/cloud-provider v0.37.2 and of what it links.
+// Those of k8s.io/cloud-provider v0.37.2 and of what it links; all but kReleaseGate as there.
 constexpr std::array kGates{
     FeatureGate{.name = "APIResponseCompression", .enabled = true, .stage = GateStage::beta},
     FeatureGate{.name = "APIServerIdentity", .enabled = true, .stage = GateStage::beta},
@@ -48,7 +48,7 @@ constexpr std::array kGates{
     FeatureGate{.name = "ConstrainedImpersonation", .enabled = true, .stage = GateStage::beta},
     FeatureGate{.name = "ContextualLogging", .enabled = true, .stage = GateStage::beta},
     FeatureGate{
-        .name = kReleaseGate, .enabled = false, .stage = GateStage::alpha, .has_effect = true},
+        .name = kReleaseGate, .enabled = true, .stage = GateStage::alpha, .has_effect = true},
     FeatureGate{.name = "CoordinatedLeaderElection", .enabled = false, .stage = GateStage::beta},
     FeatureGate{.name = "DeclarativeValidation",
                 .enabled = true,

@@ -159,6 +159,10 @@ void FlagTable::take(const std::vector<FlagValue>& values, ParsedFlags& parsed) 
   }
 }
 
+void FlagTable::mark_without_effect(std::size_t first) {
+  for (std::size_t i = first; i < flags_.size(); ++i) flags_[i].has_effect = false;
+}
+
 const Flag* FlagTable::find(std::string_view name) const {
   const auto found = std::ranges::find(flags_, name, &Flag::name);
   return found == flags_.end() ? nullptr : &*found;

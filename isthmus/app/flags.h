@@ -8,6 +8,7 @@
 // grammar (docs/decisions/0002). The same table takes a configuration file's values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -77,6 +78,9 @@ class FlagTable {
   Flag& duration(std::string name, Duration& target, std::string group, std::string help);
   Flag& choice(std::string name, std::string& target, std::vector<std::string> allowed,
                std::string group, std::string help);
+
+  // All rows but the first so many have no effect: for a group that is only taken.
+  void mark_without_effect(std::size_t first);
 
   // Takes over each good value and names every bad one, every unknown flag, and every positional
   // argument. `arguments` are without the program's and the subcommand's names.

@@ -209,6 +209,8 @@ TEST(flags, those_without_effect_are_told_when_they_were_given) {
   table.text("name", name, "Generic", "Name.");
   EXPECT_EQ(table.without_effect(table.parse({"--name=x"})), "");
   EXPECT_EQ(table.without_effect(table.parse({"--other=y", "--old"})), "--old, --other");
+  table.mark_without_effect(2);
+  EXPECT_EQ(table.without_effect(table.parse({"--name=x"})), "--name");
 }
 
 TEST(flags, help_keeps_a_group_together_and_a_long_name_apart_from_its_text) {

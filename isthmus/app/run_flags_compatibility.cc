@@ -10,68 +10,49 @@ namespace {
 
 void add_generic(FlagTable& table, CompatibilityFlags& flags) {
   const std::string group = "Generic flags";
-  table
-      .boolean("allocate-node-cidrs", flags.allocate_node_cidrs, group,
-               "No effect: the pod ranges of Nodes are kube-controller-manager's to allocate.")
-      .has_effect = false;
-  table
-      .text("cidr-allocator-type", flags.cidr_allocator_type, group,
-            "No effect: the pod ranges of Nodes are kube-controller-manager's to allocate.")
-      .has_effect = false;
-  table
-      .duration("node-sync-period", flags.node_sync_period, group,
-                "No effect, nor upstream; see --node-status-update-frequency.")
-      .has_effect = false;
-  table
-      .boolean("allow-untagged-cloud", flags.allow_untagged_cloud, group,
-               "No effect: what is ours carries the uid of the cluster, always.")
-      .has_effect = false;
-  table
-      .text("external-cloud-volume-plugin", flags.external_cloud_volume_plugin, group,
-            "No effect: there are no volumes here.")
-      .has_effect = false;
-  table
-      .duration("min-resync-period", flags.min_resync_period, group,
-                "No effect: what is compared without a change has a period of its own.")
-      .has_effect = false;
-  table
-      .choice("kube-api-content-type", flags.kube_api_content_type,
-              {"application/json", "application/vnd.kubernetes.protobuf", "application/cbor"},
-              group, "No effect: the API server is spoken to in JSON.")
-      .has_effect = false;
-  table
-      .integer("concurrent-node-status-updates", flags.concurrent_node_status_updates, 0,
-               kWorkersMax, "cloud-node-controller flags",
-               "No effect: all work on Nodes shares one queue; see --concurrent-node-syncs.")
-      .has_effect = false;
+  table.boolean("allocate-node-cidrs", flags.allocate_node_cidrs, group,
+                "No effect: the pod ranges of Nodes are kube-controller-manager's to allocate.");
+  table.text("cidr-allocator-type", flags.cidr_allocator_type, group,
+             "No effect: the pod ranges of Nodes are kube-controller-manager's to allocate.");
+  table.duration("node-sync-period", flags.node_sync_period, group,
+                 "No effect, nor upstream; see --node-status-update-frequency.");
+  table.boolean("allow-untagged-cloud", flags.allow_untagged_cloud, group,
+                "No effect: what is ours carries the uid of the cluster, always.");
+  table.text("external-cloud-volume-plugin", flags.external_cloud_volume_plugin, group,
+             "No effect: there are no volumes here.");
+  table.duration("min-resync-period", flags.min_resync_period, group,
+                 "No effect: what is compared without a change has a period of its own.");
+  table.choice("kube-api-content-type", flags.kube_api_content_type,
+               {"application/json", "application/vnd.kubernetes.protobuf", "application/cbor"},
+               group, "No effect: the API server is spoken to in JSON.");
+  table.integer("concurrent-node-status-updates", flags.concurrent_node_status_updates, 0,
+                kWorkersMax, "cloud-node-controller flags",
+                "No effect: all work on Nodes shares one queue; see --concurrent-node-syncs.");
 }
 
 void add_webhooks(FlagTable& table, CompatibilityFlags::Webhooks& webhooks) {
   const std::string group = "Webhook flags";
   const std::string none = "No effect: no provider here has webhooks.";
-  table.list("webhooks", webhooks.names, group, none).has_effect = false;
-  table.text("webhook-bind-address", webhooks.bind_address, group, none).has_effect = false;
-  table.integer("webhook-secure-port", webhooks.secure_port, 0, kPortMax, group, none).has_effect =
-      false;
-  table.text("webhook-cert-dir", webhooks.cert_dir, group, none).has_effect = false;
-  table.text("webhook-tls-cert-file", webhooks.tls_cert_file, group, none).has_effect = false;
-  table.text("webhook-tls-private-key-file", webhooks.tls_private_key_file, group, none)
-      .has_effect = false;
-  table.list("webhook-tls-cipher-suites", webhooks.tls_cipher_suites, group, none).has_effect =
-      false;
-  table.list("webhook-tls-curve-preferences", webhooks.tls_curve_preferences, group, none)
-      .has_effect = false;
-  table.text("webhook-tls-min-version", webhooks.tls_min_version, group, none).has_effect = false;
-  table.list("webhook-tls-sni-cert-key", webhooks.tls_sni_cert_key, group, none).has_effect = false;
-  table.boolean("webhook-disable-http2-serving", webhooks.disable_http2_serving, group, none)
-      .has_effect = false;
+  table.list("webhooks", webhooks.names, group, none);
+  table.text("webhook-bind-address", webhooks.bind_address, group, none);
+  table.integer("webhook-secure-port", webhooks.secure_port, 0, kPortMax, group, none);
+  table.text("webhook-cert-dir", webhooks.cert_dir, group, none);
+  table.text("webhook-tls-cert-file", webhooks.tls_cert_file, group, none);
+  table.text("webhook-tls-private-key-file", webhooks.tls_private_key_file, group, none);
+  table.list("webhook-tls-cipher-suites", webhooks.tls_cipher_suites, group, none);
+  table.list("webhook-tls-curve-preferences", webhooks.tls_curve_preferences, group, none);
+  table.text("webhook-tls-min-version", webhooks.tls_min_version, group, none);
+  table.list("webhook-tls-sni-cert-key", webhooks.tls_sni_cert_key, group, none);
+  table.boolean("webhook-disable-http2-serving", webhooks.disable_http2_serving, group, none);
 }
 
 }  // namespace
 
 void add_compatibility_flags(FlagTable& table, CompatibilityFlags& flags) {
+  const std::size_t before = table.flags().size();
   add_generic(table, flags);
   add_webhooks(table, flags.webhooks);
+  table.mark_without_effect(before);
 }
 
 void check_compatibility_flags(const CompatibilityFlags& flags, const ServingFlags& serving,

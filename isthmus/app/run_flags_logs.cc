@@ -33,30 +33,30 @@ void add_version_flag(FlagTable& table, const std::string& group, std::string& v
              }});
 }
 
+// klog's buffers and streams.
+void add_held_back(FlagTable& table, const std::string& group, LogFlags& flags) {
+  const std::size_t before = table.flags().size();
+  table.duration("log-flush-frequency", flags.flush_frequency, group,
+                 "No effect: logs are never held back.");
+  table.text("vmodule", flags.vmodule, group, "No effect: -v is the same for all files.");
+  const std::string no_streams =
+      "No effect: all lines go to standard error. Needs the feature gate LoggingAlphaOptions.";
+  table.boolean("log-text-split-stream", flags.text_split_stream, group, no_streams);
+  table.boolean("log-json-split-stream", flags.json_split_stream, group, no_streams);
+  const std::string no_buffer =
+      "No effect: logs are never held back. Needs the feature gate LoggingAlphaOptions.";
+  table.text("log-text-info-buffer-size", flags.text_info_buffer_size, group, no_buffer);
+  table.text("log-json-info-buffer-size", flags.json_info_buffer_size, group, no_buffer);
+  table.mark_without_effect(before);
+}
+
 }  // namespace
 
 void add_log_flags(FlagTable& table, LogFlags& flags) {
   add_logging_flags(table, flags.format, flags.verbosity);
   const std::string group = "Logs and misc flags";
   add_version_flag(table, group, flags.version);
-  table
-      .duration("log-flush-frequency", flags.flush_frequency, group,
-                "No effect: logs are never held back.")
-      .has_effect = false;
-  table.text("vmodule", flags.vmodule, group, "No effect: -v is the same for all files.")
-      .has_effect = false;
-  const std::string no_streams =
-      "No effect: all lines go to standard error. Needs the feature gate LoggingAlphaOptions.";
-  table.boolean("log-text-split-stream", flags.text_split_stream, group, no_streams).has_effect =
-      false;
-  table.boolean("log-json-split-stream", flags.json_split_stream, group, no_streams).has_effect =
-      false;
-  const std::string no_buffer =
-      "No effect: logs are never held back. Needs the feature gate LoggingAlphaOptions.";
-  table.text("log-text-info-buffer-size", flags.text_info_buffer_size, group, no_buffer)
-      .has_effect = false;
-  table.text("log-json-info-buffer-size", flags.json_info_buffer_size, group, no_buffer)
-      .has_effect = false;
+  add_held_back(table, group, flags);
 }
 
 void check_log_flags(const LogFlags& flags, const FeatureGates& gates, Mistakes& mistakes) {

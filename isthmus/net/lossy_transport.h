@@ -14,8 +14,8 @@ class LossyTransport final : public Transport {
  public:
   explicit LossyTransport(std::unique_ptr<Transport> next) : next_(std::move(next)) {}
 
-  // While it is on, requests that change something are sent and have their effect, and their answers
-  // are lost; those that only look are answered.
+  // While it is on, requests that change something are sent and have their effect, and their
+  // answers are lost; those that only look are answered.
   void lose_answers(bool on) { loses_ = on; }
 
   Task<Result<Response>> call(Request request) override {

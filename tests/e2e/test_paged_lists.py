@@ -17,11 +17,12 @@ def test_where_lists_cannot_be_streamed_they_are_read_by_pages(make_apiserver, m
     net = make_net()
     site = stage.add(Site(os.path.join(directory, "site"), server, net))
 
-    site.start_manager()
+    site.start_manager(f"--authentication-kubeconfig={server.manager_kubeconfig}")
 
     site.join(*net.machines)
     assert site.serve(SERVICE)
     asked = rights.calls(audit_logs / (os.path.basename(directory) + ".log"))
     assert {Right("", "nodes", "list"), Right("", "services", "list"),
-            Right("", "configmaps", "list", rights.NAMESPACE, "isthmus-safety")} <= asked
+            *(Right("", "configmaps", "list", rights.NAMESPACE, name)
+              for name in ("isthmus-safety", "extension-apiserver-authentication"))} <= asked
     site.delete("web")

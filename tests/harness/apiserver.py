@@ -43,6 +43,10 @@ class ApiServer:
         self.kubectl = kube.Kubectl(self.kubeconfig)
         self.manager_kubeconfig = self._write_manager_kubeconfig()
 
+    def cpu_seconds(self):
+        """That it has been busy since it was started last."""
+        return self._process.cpu_seconds()
+
     def kubeconfig_of(self, user):
         return self._path(f"state/{user}.kubeconfig")
 

@@ -115,12 +115,19 @@ class Right:
 @functools.cache
 def granted_rights(*files):
     """All that these files of deploy/manifests grant to the account."""
+    objects = [each for file in files for each in manifest(file)]
+    bound = {_role(each["roleRef"]["kind"], each["roleRef"]["name"], each) for each in objects
+             if ACCOUNT in (subject["name"] for subject in each.get("subjects", []))}
     return frozenset(
         Right(group, resource, verb, each["metadata"].get("namespace", ""), name)
-        for file in files for each in manifest(file)
-        for rule in each.get("rules", []) for group in rule["apiGroups"]
+        for each in objects if _role(each["kind"], each["metadata"]["name"], each) in bound
+        for rule in each["rules"] for group in rule["apiGroups"]
         for resource in rule["resources"] for verb in rule["verbs"]
         for name in rule.get("resourceNames", [""]))
+
+
+def _role(kind, name, each):
+    return kind, name, each["metadata"].get("namespace", "")
 
 
 def calls(log):

@@ -132,11 +132,12 @@ std::vector<State::Fact> facts_of(const api::LoadBalancer& balancer) {
 }
 
 // The steps that the backend takes for it, in their order, that are not done.
-std::vector<State::Fact> unfinished_of(const api::LoadBalancerStatus& status) {
+std::vector<State::Fact> unfinished_of(const api::LoadBalancer& balancer) {
   std::vector<State::Fact> unfinished;
+  if (is_settled(balancer)) return unfinished;
   for (const std::string_view type :
        {api::condition::accepted, api::condition::address_allocated, api::condition::programmed}) {
-    const api::Condition* step = find(status.conditions, type);
+    const api::Condition* step = find(balancer.status.conditions, type);
     if (step != nullptr && step->status == api::ConditionStatus::is_true) continue;
     unfinished.push_back({.reason = std::string(type),
                           .message = step == nullptr
@@ -226,7 +227,7 @@ State to_cloud(api::LoadBalancer balancer) {
 }
 
 State to_cloud_in_detail(api::LoadBalancer balancer) {
-  std::vector<State::Fact> unfinished = unfinished_of(balancer.status);
+  std::vector<State::Fact> unfinished = unfinished_of(balancer);
   std::vector<State::Fact> sick = sick_of(balancer.status.target_health);
   State state = to_cloud(std::move(balancer));
   state.unfinished = std::move(unfinished);

@@ -253,6 +253,11 @@ TEST(translate, knows_the_health_of_targets_only_when_they_were_judged) {
 TEST(translate, tells_who_asks_for_one_alone_what_is_unfinished_and_who_is_sick) {
   api::LoadBalancer balancer = testing::ready_balancer();
   EXPECT_EQ(to_cloud_in_detail(balancer), to_cloud(balancer)) << "nothing is";
+  for (const auto& [type, status] :
+       {std::pair(api::condition::ready, api::ConditionStatus::is_false),
+        std::pair(api::condition::accepted, api::ConditionStatus::is_true)}) {
+    api::set(balancer.status.conditions, {.type = std::string(type), .status = status});
+  }
   api::set(balancer.status.conditions, {.type = std::string(api::condition::programmed),
                                         .status = api::ConditionStatus::is_false,
                                         .reason = "ProbingAddress",
@@ -274,6 +279,7 @@ TEST(translate, tells_who_asks_for_one_alone_what_is_unfinished_and_who_is_sick)
   }
   const cloud::LoadBalancerState state = to_cloud_in_detail(balancer);
   EXPECT_EQ(state.unfinished, (std::vector<cloud::LoadBalancerState::Fact>{
+                                  {"AddressAllocated", "not begun"},
                                   {"Programmed", "ProbingAddress asking the link"}}));
   ASSERT_EQ(state.sick.size(), 10U);
   EXPECT_EQ(state.sick[0],

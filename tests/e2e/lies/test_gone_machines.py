@@ -4,6 +4,7 @@ With the shortest settings there are, and with the defaults by `tests/e2e/lies/r
 """
 
 import os
+import re
 import time
 
 import pytest
@@ -39,7 +40,9 @@ def has_shutdown_taint(cell, name):
 
 @pytest.fixture
 def cell(directory, stage, apiserver):
-    return stage.add(Cell(os.path.join(directory, "cell"), 30, server=apiserver))
+    made = stage.add(Cell(os.path.join(directory, "cell"), 30, server=apiserver))
+    yield made
+    made.k8s.client.request("DELETE", f"{SAFETY}/isthmus-safety")
 
 
 def test_what_is_gone_goes_what_is_stopped_gets_its_taint_and_what_is_protected_stays(cell):
@@ -73,13 +76,13 @@ def test_what_is_gone_goes_what_is_stopped_gets_its_taint_and_what_is_protected_
     until(lambda: cell.told("DeletingNode"), what="an event about the removed Node")
 
     # Somebody says so: nobody needs to be sure of it, unless everything is stopped.
-    say_stop(cell, "true")
+    say(cell, "stop-all-mutations", "true")
     until(lambda: manager.metric("isthmus_mutations_stopped") == 1, 5, "stopped")
     cell.retire(held)
     cell.die(held)
     confirm_gone(cell, held)
     never_during(lambda: held not in cell.there(), 20)
-    say_stop(cell, "false")
+    say(cell, "stop-all-mutations", "false")
     until(lambda: held not in cell.there(), 180, f"{held} removed")
     cell.retire(confirmed)
     cell.die(confirmed)
@@ -89,14 +92,43 @@ def test_what_is_gone_goes_what_is_stopped_gets_its_taint_and_what_is_protected_
     assert cell.there() == others
     events = [event["message"] for event in cell.told("NodeDeletionWithheld")
               if event["involvedObject"]["name"] == protected]
-    assert any("an annotation protects the Node" in message for message in events), events
+    assert any("isthmus.dev/node-protect" in message for message in events), events
     assert not has_shutdown_taint(cell, protected)
 
 
-def say_stop(cell, word):
+def say(cell, key, value):
     cell.k8s.client.request("DELETE", f"{SAFETY}/isthmus-safety")
-    cell.k8s.create(SAFETY, {"metadata": {"name": "isthmus-safety"},
-                             "data": {"stop-all-mutations": word}})
+    cell.k8s.create(SAFETY, {"metadata": {"name": "isthmus-safety"}, "data": {key: value}})
+
+
+def test_many_at_once_are_held_until_somebody_acknowledges_it(cell):
+    """More than a tenth of the cluster, spread over the zones."""
+    manager = cell.start_manager(*FLAGS)
+    cell.join(*cell.names)
+    many = cell.names[:8]
+    cell.retire(*many)
+    cell.die(*many)
+
+    breaker = until(lambda: breaker_in(cell), MIN_AGE_SECONDS + REMOVED_SECONDS, "a breaker's id")
+
+    assert breaker.startswith("node-deletion/cluster/"), breaker
+    never_during(lambda: cell.there() != set(cell.names), 20)
+    assert manager.metric("isthmus_node_deletion_breakers", kind="cluster") == 1
+    say(cell, "acknowledge", f"{breaker}@{in_time(0)}")
+    until(lambda: cell.there() != set(cell.names), MIN_AGE_SECONDS + REMOVED_SECONDS, "one removed")
+    until(lambda: any("slow_pace" in event["message"]
+                      for event in cell.told("NodeDeletionWithheld")), what="the others wait")
+    left = set(cell.names) - cell.there()
+    assert len(left) == 1 and left < set(many), left
+
+
+def breaker_in(cell):
+    """The id of the breaker that holds deletions, as the events name it."""
+    for event in cell.told("NodeDeletionWithheld"):
+        found = re.search(r"node-deletion/[^\s,;)\"]+", event["message"])
+        if found:
+            return found.group().rstrip(".")
+    return ""
 
 
 def test_without_the_right_to_delete_it_is_told_and_the_node_stays(cell, apiserver):

@@ -51,9 +51,8 @@ def test_a_link_that_flaps_is_repaired_and_the_condition_follows_both_ways(clust
 def test_a_backend_that_is_killed_leaves_packets_flowing_and_comes_back(cluster):
     cluster.infra.process.kill()
     reach_each_other(cluster, 1, 2, 3)
-    cluster.join_tainted = cluster.kubelets.join(
-        cluster.net.machines[3], pod_cidrs=[cluster.pods.network(4, 4), cluster.pods.network(4, 6)])
-    time.sleep(1)
+    cluster.kubelets.join(cluster.net.machines[3], pod_cidrs=[
+        cluster.pods.network(4, family) for family in (4, 6)])
     cluster.infra.start()
     cluster.until_routed(*cluster.net.machines, seconds=60)
     reach_each_other(cluster, 1, 4)
@@ -107,6 +106,18 @@ def test_the_route_of_a_deleted_node_stays_a_minute_and_goes(cluster):
     assert cluster.manager.metric("isthmus_routes_removed_total") == 2
 
 
+def test_while_no_node_is_seen_no_route_goes_and_an_event_says_so(cluster):
+    for each in cluster.net.machines[:3]:
+        cluster.kubelets.leave(each)
+
+    [event] = until(lambda: cluster.k8s.events("kube-system", "RouteRemovalWithheld",
+                                               about="Namespace"), what="the event")
+
+    assert "6 routes without a Node are kept: no Node is seen" in event["message"]
+    assert cluster.manager.metric("isthmus_route_removals_withheld") == 6
+    reach_each_other(cluster, 1, 2, 3)
+
+
 def test_a_cidr_that_moves_to_another_machine_moves_with_its_packets(cluster):
     third, fourth = cluster.net.machines[2:4]
     networks = [cluster.pods.network(3, family) for family in (4, 6)]
@@ -133,6 +144,18 @@ def test_two_hundred_nodes_are_one_table_and_few_puts(site):
     assert site.tables()[0]["metadata"]["generation"] <= 5
 
 
+def test_a_node_of_nobody_is_reached_at_its_address_and_not_written(cluster):
+    fourth = cluster.net.machines[3]
+    cluster.kubelets.join(fourth, tainted=False, pod_cidrs=[cluster.pods.network(4, 4)],
+                          addresses=[{"type": "InternalIP", "address": fourth.v4}])
+
+    until(lambda: cluster.pods.ask(1, 4, 4).get("machine") == "machine4", what="its pods answer")
+
+    assert cluster.kernel_routes()[cluster.pods.network(4, 4)] == fourth.v4
+    assert cluster.condition(fourth.name) is None
+    assert "providerID" not in cluster.k8s.node(fourth.name)["spec"]
+
+
 def test_a_bad_cidr_is_one_nodes_trouble(cluster):
     fourth = cluster.net.machines[3]
     cluster.join(fourth, cidrs=["192.168.50.0/24"])
@@ -144,9 +167,8 @@ def test_a_bad_cidr_is_one_nodes_trouble(cluster):
 
 def test_a_network_plugin_keeps_its_condition_and_one_event_says_what_that_means(site):
     machines = site.net.machines[:2]
-    site.join_before = [site.kubelets.join(each, pod_cidrs=[site.pods.network(i, 4)])
-                        for i, each in enumerate(machines, 1)]
-    for each in machines:
+    for i, each in enumerate(machines, 1):
+        site.kubelets.join(each, pod_cidrs=[site.pods.network(i, 4)])
         site.k8s.request("PATCH", f"{kube.NODES}/{each.name}/status", body={
             "status": {"conditions": [{
                 "type": "NetworkUnavailable", "status": "False", "reason": "CalicoIsUp",
