@@ -59,10 +59,10 @@ MachineRounds::MachineRounds(MachineRoundsOptions options, Doors doors, cloud::W
   }
 }
 
-void MachineRounds::watch(const std::string& uid, cloud::ProviderId id) {
+void MachineRounds::watch(const std::string& uid, cloud::ProviderId id, Duration after) {
   Watched& watched = watched_[uid];
   if (watched.id != id) watched = {.id = std::move(id)};
-  watched.next = doors_.loop.now();
+  watched.next = doors_.loop.now() + after;
   watched.pause = options_.period;
 }
 

@@ -48,8 +48,9 @@ class MachineRounds final {
 
   MachineRounds(MachineRoundsOptions options, Doors doors, cloud::Witness& witness);
 
-  // This Node's machine matters from now on; at once again, if it did before.
-  void watch(const std::string& uid, cloud::ProviderId id);
+  // This Node's machine matters from now on, or from after a while; as if it were new if it did
+  // before.
+  void watch(const std::string& uid, cloud::ProviderId id, Duration after = Duration::zero());
   void unwatch(const std::string& uid);
   bool watches(const std::string& uid) const { return watched_.contains(uid); }
 

@@ -46,11 +46,11 @@ NodeDeletionNews::NodeDeletionNews(Duration no_id_after, Doors doors)
     : no_id_after_(no_id_after), doors_(doors), words_(doors.recorder) {}
 
 void NodeDeletionNews::note(const kube::Node& node) {
-  std::vector<Notice> notices;
   if (std::optional<std::string> wrong = complaint_about(node)) {
-    notices.push_back({true, "InvalidAnnotation", *std::move(wrong)});
+    words_.tell(kube::reference_to(node), {{true, "InvalidAnnotation", *std::move(wrong)}});
+  } else {
+    words_.forget(node.meta.key);
   }
-  words_.tell(kube::reference_to(node), notices);
   if (is_ready(node) || !node.provider_id.empty() || node.meta.deletion_time) {
     nameless_.erase(node.meta.uid);
   } else {

@@ -19,6 +19,9 @@ constexpr int kAttemptsMax = 4;
 // kubelets at their own deadlines of a minute, and the machines that are asked for one by one.
 constexpr Duration kRoundMax = std::chrono::minutes(5);
 
+// A kubelet that has registered is Ready within a minute.
+constexpr Duration kNewcomer = std::chrono::minutes(1);
+
 // Where the lease is not ours yet, it is looked at again so soon.
 constexpr Duration kLeadAgain = std::chrono::seconds(1);
 
@@ -73,6 +76,7 @@ void NodeLifecycleController::take_in(const kube::Node& node) {
   const bool has_changed = is_new || known.ready != is_ready(node);
   known.key = node.meta.key;
   known.ready = is_ready(node);
+  known.was_ready = known.was_ready || known.ready;
   if (has_changed) known.ready_changed_at = doors_.loop.now();
   news_.note(node);
   if (news_.due()) wake_.set();
@@ -85,12 +89,20 @@ void NodeLifecycleController::take_in(const kube::Node& node) {
   if (!is_watched(node, options_.plan)) {
     rounds_.unwatch(uid);
   } else if (has_changed || !rounds_.watches(uid)) {
-    rounds_.watch(uid, *cloud::parse_provider_id(node.provider_id));
+    rounds_.watch(uid, *cloud::parse_provider_id(node.provider_id), patience_with(node, known));
     wake_.set();
   }
   rounds_.want_silence(
       uid, options_.plan.out_of_service && node.find_taint(kOutOfServiceTaint) == nullptr);
   if (witness_.is_suspect(uid)) wake_.set();
+}
+
+// Who has just registered is not Ready yet, and its machine is no question: it was found a moment
+// ago. A thousand that come at once need not be asked about.
+Duration NodeLifecycleController::patience_with(const kube::Node& node, const Known& known) const {
+  const Duration age = doors_.loop.wall_now() - node.meta.creation_time;
+  if (known.was_ready || age < Duration::zero()) return Duration::zero();
+  return std::max(kNewcomer - age, Duration::zero());
 }
 
 void NodeLifecycleController::forget(const std::string& uid) {

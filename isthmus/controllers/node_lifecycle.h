@@ -120,6 +120,7 @@ class NodeLifecycleController final : public kube::Reconciler {
   struct Known {
     kube::ObjectKey key = {};
     bool ready = false;
+    bool was_ready = false;  // At any time since we know it.
     Moment ready_changed_at = {};
   };
 
@@ -127,6 +128,7 @@ class NodeLifecycleController final : public kube::Reconciler {
   void note(const kube::Difference<kube::Node>& difference);
   void take_in(const kube::Node& node);
   void forget(const std::string& uid);
+  Duration patience_with(const kube::Node& node, const Known& known) const;
 
   // Rounds.
   Task<Result<>> wait_for_work();

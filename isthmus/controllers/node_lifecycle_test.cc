@@ -129,6 +129,24 @@ TEST_F(node_lifecycle, asks_the_cloud_nothing_about_ready_nodes) {
   EXPECT_EQ(heartbeats.reads, 0U);
 }
 
+TEST_F(node_lifecycle, asks_nothing_about_those_who_have_just_registered) {
+  add_nodes(100);
+  start();
+  for (int i = 0; i < 20; ++i) {
+    const std::string node = name(100 + i);
+    cloud.add(node, node);
+    put(node, {{"providerID", "isthmus://" + node}}, "a", false);
+  }
+  const std::string lists =
+      "cloud_node_lifecycle_controller_cloud_provider_calls_total"
+      R"({operation="list_instances",result="success"})";
+  pass(55s);
+  EXPECT_EQ(value(lists), 0);
+  pass(20s);
+  EXPECT_GE(value(lists), 1);
+  EXPECT_LE(value(lists), 3);
+}
+
 TEST_F(node_lifecycle, asks_about_a_partition_with_a_few_lists) {
   add_nodes(5000);
   start();

@@ -44,7 +44,8 @@ class LifecycleStory : public ::testing::Test {
     put(node, {{"providerID", "isthmus://" + node}}, zone);
     heartbeats.start(node);
   }
-  void put(const std::string& node, json::object spec, std::string_view zone = "a") {
+  void put(const std::string& node, json::object spec, std::string_view zone = "a",
+           bool ready = true) {
     const json::value object{
         {"metadata",
          {{"name", node},
@@ -52,7 +53,7 @@ class LifecycleStory : public ::testing::Test {
           {"annotations", json::object()}}},
         {"spec", std::move(spec)},
         {"status",
-         {{"conditions", json::array{{{"type", "Ready"}, {"status", "True"}}}},
+         {{"conditions", json::array{{{"type", "Ready"}, {"status", ready ? "True" : "False"}}}},
           {"addresses", json::array{{{"type", "InternalIP"}, {"address", "10.0.0.1"}}}}}}};
     api.put(kube::Node::resource, compact_json(object));
   }
