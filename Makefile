@@ -66,7 +66,7 @@ e2e: build programs
 	@for round in $$(seq $(REPEAT)); do \
 	  [ $(REPEAT) = 1 ] || echo "e2e: round $$round of $(REPEAT)"; \
 	  $(if $(TESTS),,ctest --preset $(PRESET) --label-regex real --no-tests=error;) \
-	  $(pytest) tests/e2e $(if $(TESTS),-k "$(TESTS)"); \
+	  $(if $(TESTS),$(pytest) tests/e2e -k "$(TESTS)",tests/e2e/run); \
 	done
 	@[ $(REPEAT) = 1 ] || echo "e2e: passed $(REPEAT) times of $(REPEAT)"
 

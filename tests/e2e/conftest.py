@@ -6,6 +6,7 @@ their directory is printed with the failure.
 """
 
 import os
+import pathlib
 import shutil
 import sys
 import tempfile
@@ -37,14 +38,29 @@ LAST = ("test_the_whole_story_needs_exactly_the_role",
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    """The last ones last; or apart from the others, where tests/e2e/run asks for a part."""
+    part = os.environ.get("ISTHMUS_E2E_PART")
     items.sort(key=lambda item: item.name in LAST)
+    if part:
+        left_out = [item for item in items if (item.name in LAST) != (part == "afterwards")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")
 def audit_logs(tmp_path_factory):
-    """A directory with the audit logs of all API servers of this run; see rights.calls."""
-    return tmp_path_factory.mktemp("audit")
+    """A directory with the audit logs of all API servers of this process; see rights.calls."""
+    shared = os.environ.get("ISTHMUS_AUDIT_LOGS")
+    if not shared:
+        return tmp_path_factory.mktemp("audit")
+    return pathlib.Path(tempfile.mkdtemp(dir=shared))
+
+
+@pytest.fixture
+def all_audit_logs(audit_logs):
+    """Every audit log there is; of a run of tests/e2e/run those of its other processes, too."""
+    return list(pathlib.Path(os.environ.get("ISTHMUS_AUDIT_LOGS", audit_logs)).rglob("*.log"))
 
 
 @pytest.fixture(scope="session")
