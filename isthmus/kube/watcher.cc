@@ -131,11 +131,16 @@ std::optional<Duration> Watcher::take(const watching::Input& input) {
   std::optional<Duration> pause;
   if (step.pause) pause = std::max(backoff_.next(), step.pause_min);
   if (!step.why.empty()) {
-    log_.info("watch interrupted", {{"resource", resource_.plural},
-                                    {"was", name_of(state_)},
-                                    {"now", name_of(step.next)},
-                                    {"why", step.why},
-                                    {"pause", pause.value_or(Duration::zero())}});
+    const Logger::Fields fields = {{"resource", resource_.plural},
+                                   {"was", name_of(state_)},
+                                   {"now", name_of(step.next)},
+                                   {"why", step.why},
+                                   {"pause", pause.value_or(Duration::zero())}};
+    // Where nobody writes objects of a type, a server has no bookmarks to send: of a single object
+    // silence is usual, and looking again is only to be sure.
+    const bool is_usual =
+        std::holds_alternative<watching::Silent>(input) && !options_.only.name.empty();
+    is_usual ? log_.debug("watch interrupted", fields) : log_.info("watch interrupted", fields);
   }
   state_ = std::move(step.next);
   return pause;
