@@ -16,6 +16,9 @@ constexpr BackoffPolicy kFollowBackoff{
     .start = std::chrono::seconds(1), .cap = std::chrono::seconds(30), .jitter = Jitter::half};
 constexpr Duration kFollowQuiet = std::chrono::minutes(2);
 
+// A cloud that does not tell by itself may be another one tomorrow.
+constexpr Duration kSilentAgainAfter = std::chrono::minutes(10);
+
 cloud::RouteTables* tables_of(cloud::Provider& provider) {
   return provider.capabilities().route_tables;
 }
@@ -75,6 +78,7 @@ Task<Result<>> RouteController::Inside::run(kube::Controller& runner) {
 
 Task<Result<>> RouteController::Inside::identify() {
   Backoff backoff(loop, random, kFollowBackoff, kFollowQuiet);
+  bool is_told = false;
   for (;;) {
     Result<cloud::ClusterUid> uid = co_await read_cluster_uid(api);
     if (uid) {
@@ -83,7 +87,9 @@ Task<Result<>> RouteController::Inside::identify() {
       co_return Result<>{};
     }
     if (uid.outcome() == Outcome::cancelled) co_return std::unexpected(uid.error());
-    log.warning("routes wait: which cluster this is, is not known", {{"why", uid.error()}});
+    if (!std::exchange(is_told, true)) {
+      log.warning("routes wait: which cluster this is, is not known", {{"why", uid.error()}});
+    }
     CO_TRY(co_await sleep_for(backoff.next()));
   }
 }
@@ -116,16 +122,12 @@ Task<Result<>> RouteController::Inside::follow_cloud() {
         });
     is_heard = false;
     if (ended.outcome() == Outcome::cancelled) co_return ended;
-    // One that has no routes at all says so to the pass as well, and may have some tomorrow.
-    if (ended.outcome() == Outcome::unsupported && book.is_taken) {
-      follows = false;
-      queue->enqueue(kRoutesKey, Priority::resync);
-      co_return Result<>{};
-    }
-    if (!ended && !std::exchange(is_out, true)) {
+    // Then passes ask, as often as they have to; they say as well if it has no routes at all.
+    const bool is_silent = ended.outcome() == Outcome::unsupported;
+    if (!ended && !is_silent && !std::exchange(is_out, true)) {
       log.warning("news of routes are interrupted", {{"error", ended.error()}});
     }
-    CO_TRY(co_await sleep_for(backoff.next()));
+    CO_TRY(co_await sleep_for(is_silent ? kSilentAgainAfter : backoff.next()));
   }
 }
 

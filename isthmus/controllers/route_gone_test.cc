@@ -161,6 +161,9 @@ TEST_P(route_gone, stays_when_the_api_server_cannot_be_asked) {
       {.verb = Verb::list, .plural = "nodes", .error = {Outcome::lost, "cut"}, .times = 1000});
   pass(10min);
   EXPECT_EQ(routed(2), "2");
+  add_node(9);
+  pass(3min);
+  EXPECT_EQ(routed(9), "9");
   api.heal();
   pass(5min);
   EXPECT_EQ(routed(2), "");

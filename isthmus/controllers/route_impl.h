@@ -99,12 +99,12 @@ struct RouteController::Inside {
   RouteRemovals removals;
   std::vector<cloud::RouteState> removing = {};               // That the present pass takes away.
   std::set<std::pair<IpPrefix, std::string>> confirmed = {};  // Moves, by the Node's uid.
-  std::optional<Error> trouble = {};                          // Why the last pass failed.
+  Moment confirmed_at = {};
+  std::optional<Error> trouble = {};  // Why the last pass failed.
   std::string held_because = {};  // Why nothing is taken away, as it was logged; empty: it may be.
 
   Signal dirty = {};          // The Nodes have changed.
   bool nodes_changed = true;  // And no pass has begun since.
-  bool follows = true;        // The cloud tells by itself, if it has tables.
   bool is_heard = false;      // Its stream is up.
   bool is_writing = false;    // An ensure is under way, of which the stream may tell first…
   std::uint64_t heard_generation = 0;  // …and this is the latest that it has told of.

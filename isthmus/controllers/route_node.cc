@@ -17,6 +17,10 @@ using Step = PlannedRoute::Step;
 
 constexpr std::string_view kFailedToCreateRoute = "FailedToCreateRoute";
 
+// A move that the API server has not confirmed, or too long ago, is asked about again this soon: it
+// takes a list of all Nodes.
+constexpr Duration kAskAgainAfter = std::chrono::seconds(30);
+
 // A route that is being taken away is gone in a moment.
 constexpr Duration kReleasing = std::chrono::seconds(1);
 
@@ -106,7 +110,10 @@ Task<Result<>> RouteController::Inside::make_singles(kube::ObjectKey key) {
 Task<Result<>> RouteController::Inside::make_one(cloud::Route route) {
   const PlannedRoute* one = planned(route.destination);
   if (one == nullptr || one->route != route || one->step == Step::keep) co_return Result<>{};
-  if (!is_confirmed(*one)) co_return Result<>{};  // The next pass asks about it.
+  if (!is_confirmed(*one)) {
+    queue->enqueue_after(kRoutesKey, kAskAgainAfter);
+    co_return Result<>{};
+  }
   const auto is_going = std::ranges::find(removing, route.destination, &RouteState::destination);
   if (is_going != removing.end()) {
     co_return fail(Outcome::busy, "its destination is being freed", kReleasing);

@@ -19,6 +19,9 @@ using Step = PlannedRoute::Step;
 // How many single routes are taken away at once.
 constexpr std::size_t kReleasesAtOnce = 8;
 
+// What the API server said about a move is acted on for so long: a retry asks it again.
+constexpr Duration kConfirmedFor = std::chrono::seconds(10);
+
 // The ranges of a table: the cluster's, and where routes stand outside of them the ranges in which
 // these were made. Prefixes nest or are apart, so it is enough to leave out what another holds.
 std::vector<IpPrefix> ranges_for(std::vector<IpPrefix> ranges, const std::vector<IpPrefix>& before,
@@ -64,15 +67,16 @@ Task<Result<kube::Action>> RouteController::Inside::sync_routes() {
   co_return next_look();
 }
 
-// Answers whether anything was written.
+// Answers whether anything was written. What could not be confirmed is left as it is, and keeps
+// nobody else waiting.
 Task<Result<bool>> RouteController::Inside::sync_all() {
   CO_TRY(co_await look());
-  CO_TRY(co_await verify());
-  if (tables == nullptr) {
-    Result<bool> released = co_await release_singles();
-    co_return released;
-  }
-  Result<bool> written = co_await write_table();
+  const Result<> verified = co_await verify();
+  if (!verified && is_our_own(verified.outcome())) co_return std::unexpected(verified.error());
+  if (plan_is_old) make_plan();
+  Task<Result<bool>> writing = tables == nullptr ? release_singles() : write_table();
+  const bool written = CO_TRY(co_await std::move(writing));
+  if (!verified) co_return std::unexpected(verified.error());
   co_return written;
 }
 
@@ -110,7 +114,9 @@ Task<Result<>> RouteController::Inside::verify() {
   const bool moves =
       std::ranges::find(plan.routes, Step::move, &PlannedRoute::step) != plan.routes.end();
   if (due.empty() && !moves) co_return Result<>{};
+  const Moment asked_at = loop.now();
   const LivePodCidrs live = CO_TRY(co_await read_live_pod_cidrs(api));
+  confirmed_at = asked_at;
   make_plan();
   judge(live, due);
   removing = std::move(due);
@@ -180,6 +186,7 @@ void RouteController::Inside::hold(const Error& why) {
 
 bool RouteController::Inside::is_confirmed(const PlannedRoute& one) const {
   if (one.step != Step::move) return true;
+  if (loop.now() > later(confirmed_at, kConfirmedFor)) return false;
   const auto entry = plan.nodes.find(one.node);
   return entry != plan.nodes.end() &&
          confirmed.contains({one.route.destination, entry->second.uid});

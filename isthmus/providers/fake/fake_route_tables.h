@@ -70,6 +70,9 @@ class FakeRouteTables final : public cloud::RouteTables {
   void cut_follows();
   std::size_t followers() const { return followers_.size(); }
 
+  // Does what is due, for who looks at the router without calling.
+  void catch_up(Moment now);
+
   // What get would answer. The table must stand.
   cloud::RouteTableState state_of(std::string_view name) const;
 
@@ -80,7 +83,6 @@ class FakeRouteTables final : public cloud::RouteTables {
   bool is_known(const cloud::Route& route) const;
   cloud::RouteState state_of(const FakeRouteTable& table, const cloud::Route& route) const;
   void put_into_effect(FakeRouteTable& table);
-  void catch_up(Moment now);
   std::optional<Moment> next_event() const;
   void tell(const std::string& name);
 
