@@ -35,6 +35,7 @@ struct FakeKernel {
   std::set<drivers::ListenerKey> cannot_hold;              // Too large for a transaction.
   std::vector<drivers::HostRoute> routes;                  // Ours, in order.
   std::map<IpPrefix, drivers::TakenRoute> foreign_routes;  // Before ours.
+  std::set<IpPrefix> blackholes;                           // Of others, before ours.
   std::set<IpPrefix> cannot_route;
   std::size_t route_writes = 0;
   std::size_t writes = 0;

@@ -12,15 +12,11 @@ namespace {
 using api::RouteState;
 using drivers::HostRoute;
 using drivers::RouteChange;
-using drivers::TakenRoute;
 using Kind = RouteChange::Kind;
 
 // Of a host whose routes others change all the time, such as one that speaks BGP: how often they
 // are read at once until nothing changed meanwhile.
 constexpr int kLooksMax = 3;
-
-// Whether the route that packets take is the one that is wanted, or another of ours.
-bool is_right(const std::optional<TakenRoute>& taken) { return !taken || taken->is_ours(); }
 
 void mark(WantedRoute& wanted, const IpPrefix& destination, RouteState state,
           std::string_view reason, std::string message) {
@@ -175,13 +171,44 @@ void RouteKeeper::work(Ledger::Snapshot snapshot, const Surroundings& surroundin
   WantedRoutes all = wanted(surroundings);
   RouteWork work = compare(all, *held, claimed());
   tell_orphans(std::move(work.orphans));
+  leave_out_refused(work.changes, all);
   has_more_ = work.changes.size() > kRouteChangesPerPass;
   if (has_more_) work.changes.resize(kRouteChangesPerPass);
-  Result<> done = carry_out(std::move(work.changes), all);
+  Result<> done = carry_out(work.changes, all);
+  if (done && has_more_) remember_refused(work.changes, all);
   if (done && !has_more_) done = note_shadowed(all);
   if (!done) return fail_all(done.error(), surroundings);
   in_trouble_ = false;
   if (!has_more_) settle(all, surroundings);
+}
+
+// What was refused in an earlier pass of this round is as it was told then.
+void RouteKeeper::leave_out_refused(std::vector<RouteChange>& changes, WantedRoutes& wanted) {
+  undone_.clear();
+  if (!has_more_) refused_.clear();
+  std::erase_if(changes, [&](const RouteChange& change) {
+    auto found = refused_.find({change.kind, change.route});
+    if (found == refused_.end()) return false;
+    if (change.kind == Kind::remove) {
+      undone_.insert(change.route.destination);
+    } else {
+      wanted[change.route.destination].status = found->second;
+    }
+    return true;
+  });
+}
+
+void RouteKeeper::remember_refused(const std::vector<RouteChange>& tried,
+                                   const WantedRoutes& wanted) {
+  for (const RouteChange& change : tried) {
+    const IpPrefix& destination = change.route.destination;
+    if (change.kind == Kind::remove) {
+      if (undone_.contains(destination)) refused_[{change.kind, change.route}] = {};
+    } else if (const api::RouteStatus& status = wanted.at(destination).status;
+               !status.reason.empty()) {
+      refused_[{change.kind, change.route}] = status;
+    }
+  }
 }
 
 // The kernel would replace whatever stands first for the destination.
@@ -194,7 +221,7 @@ Result<> RouteKeeper::check_replaced(std::vector<RouteChange>& changes, WantedRo
   const drivers::RouteBook::TakenRoutes taken = TRY(doors_.book.taken(replaced));
   std::set<IpPrefix> foreign;
   for (std::size_t i = 0; i < replaced.size(); ++i) {
-    if (is_right(taken[i])) continue;
+    if (!taken[i] || taken[i]->is_ours()) continue;
     foreign.insert(replaced[i]);
     mark(wanted[replaced[i]], replaced[i], RouteState::conflict, route_reason::shadowed,
          "packets take " + to_string(*taken[i]));
@@ -207,7 +234,6 @@ Result<> RouteKeeper::check_replaced(std::vector<RouteChange>& changes, WantedRo
 
 Result<> RouteKeeper::carry_out(std::vector<RouteChange> changes, WantedRoutes& wanted) {
   TRY(check_replaced(changes, wanted));
-  undone_.clear();
   if (changes.empty()) return {};
   Result<drivers::RouteBook::Refusals> refused = doors_.book.apply(changes);
   if (!refused) return fail("writing the routes of this host", std::move(refused).error());
@@ -273,9 +299,10 @@ Result<> RouteKeeper::note_shadowed(WantedRoutes& wanted) {
   if (made.empty()) return {};
   const drivers::RouteBook::TakenRoutes taken = TRY(doors_.book.taken(made));
   for (std::size_t i = 0; i < made.size(); ++i) {
-    if (is_right(taken[i])) continue;
+    if (taken[i] && taken[i]->is_ours()) continue;
     mark(wanted[made[i]], made[i], RouteState::conflict, route_reason::shadowed,
-         "packets take " + to_string(*taken[i]));
+         taken[i] ? "packets take " + to_string(*taken[i])
+                  : "packets have no way there: a route or a rule of others stops them");
   }
   return {};
 }
@@ -288,19 +315,36 @@ void RouteKeeper::fail_all(const Error& error, const Surroundings& surroundings)
   if (!std::exchange(in_trouble_, true)) {
     doors_.log.error("routes of this host are not kept", {{"error", error}});
   }
+  const WantedRoutes all = wanted(surroundings);
   for (auto& [name, entry] : tables_) {
-    std::vector<api::RouteStatus> not_applied = entry.status.routes;
-    if (entry.status.observed_generation != entry.record->metadata.generation) {
-      not_applied.clear();
-      for (const api::RouteEntry& route : entry.record->spec.routes) {
-        not_applied.push_back(
-            {route.destination, RouteState::pending, std::string(route_reason::failed), ""});
-      }
-    }
+    const bool is_seen = entry.status.observed_generation == entry.record->metadata.generation;
     set_status(name, entry,
-               {entry.status.applied_generation, std::move(not_applied), error.message, {}},
+               {entry.status.applied_generation,
+                is_seen ? entry.status.routes : not_held(entry, all),
+                error.message,
+                {}},
                surroundings);
   }
+}
+
+// Of a generation that came while the kernel could not be asked or told: what it does not hold yet.
+std::vector<api::RouteStatus> RouteKeeper::not_held(const Entry& entry,
+                                                    const WantedRoutes& wanted) const {
+  std::vector<api::RouteStatus> missing;
+  for (const api::RouteEntry& route : entry.record->spec.routes) {
+    const auto one = wanted.find(route.destination);
+    const auto held = made_.find(route.destination);
+    if (one == wanted.end() || held == made_.end() || one->second.route != held->second) {
+      missing.push_back(
+          {route.destination, RouteState::pending, std::string(route_reason::failed), ""});
+      continue;
+    }
+    const auto before =
+        std::ranges::find(entry.status.routes, route.destination, &api::RouteStatus::destination);
+    if (before == entry.status.routes.end()) continue;
+    if (before->reason == route_reason::shadowed) missing.push_back(*before);
+  }
+  return missing;
 }
 
 void RouteKeeper::settle(const WantedRoutes& wanted, const Surroundings& surroundings) {

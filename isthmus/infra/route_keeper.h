@@ -4,7 +4,7 @@
 // It is as level-triggered as the rest: whatever makes it due (a table or a machine changed, the
 // kernel tells of changes, 30 s have passed), it reads what the kernel holds of ours, compares, and
 // makes the difference, so many changes a pass. A route that the kernel refuses stops no other and
-// is tried again with the next look.
+// is tried again with the next look; so are many, which keep no other from its turn.
 //
 // What of ours the kernel holds and no table knows is an orphan: it stays, and is told, unless a
 // table that is just being applied or leaves claims it (route_table_plan.h).
@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "isthmus/base/clock.h"
@@ -101,12 +102,15 @@ class RouteKeeper {
   Result<std::vector<drivers::HostRoute>> look();
   void count_lost(const std::vector<drivers::HostRoute>& held);
   void tell_orphans(OrphanRoutes orphans);
+  void leave_out_refused(std::vector<drivers::RouteChange>& changes, WantedRoutes& wanted);
+  void remember_refused(const std::vector<drivers::RouteChange>& tried, const WantedRoutes& wanted);
   Result<> carry_out(std::vector<drivers::RouteChange> changes, WantedRoutes& wanted);
   Result<> check_replaced(std::vector<drivers::RouteChange>& changes, WantedRoutes& wanted);
   Result<> note_refusals(const std::vector<drivers::RouteChange>& changes,
                          const drivers::RouteBook::Refusals& refused, WantedRoutes& wanted);
   Result<> note_shadowed(WantedRoutes& wanted);
   void fail_all(const Error& error, const Surroundings& surroundings);
+  std::vector<api::RouteStatus> not_held(const Entry& entry, const WantedRoutes& wanted) const;
   void settle(const WantedRoutes& wanted, const Surroundings& surroundings);
   void set_status(const ObjectName& name, Entry& entry, RouteFindings findings,
                   const Surroundings& surroundings);
@@ -124,7 +128,10 @@ class RouteKeeper {
   bool has_more_ = false;
   std::optional<Settled> settled_;
   std::set<IpPrefix> undone_;  // What could not be taken away.
-  bool in_trouble_ = false;    // It was told that the host's routes cannot be read or written.
+  // What the kernel refused since all were looked at last, with what it is told by. It is not tried
+  // again before everything else had its turn.
+  std::map<std::pair<drivers::RouteChange::Kind, drivers::HostRoute>, api::RouteStatus> refused_;
+  bool in_trouble_ = false;  // It was told that the host's routes cannot be read or written.
   Histogram& convergence_;
   Metrics::OnCollect gauges_;
 };

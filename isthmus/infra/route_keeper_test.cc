@@ -188,6 +188,25 @@ TEST_F(route_keeper, a_route_that_no_packet_takes_is_in_conflict) {
   EXPECT_EQ(said("Ready"), "True Ready");
 }
 
+TEST_F(route_keeper, a_route_behind_a_blackhole_of_others_is_in_conflict_and_can_still_be_changed) {
+  put(a_table());
+  kernel.blackholes = {prefix("10.244.0.0/28")};
+  world.advance(kHostDumpPeriod + 1s);
+  ASSERT_EQ(not_applied(), Lines{"10.244.0.0/28 conflict Shadowed"});
+  EXPECT_TRUE(status().routes[0].message.starts_with("packets have no way there"));
+  EXPECT_EQ(said("Ready"), "False RouteConflict");
+
+  api::RouteTable changed = a_table();
+  changed.spec.routes[0].next_hop = ip("10.0.0.50");
+  put(changed);
+  EXPECT_EQ(held()[0], "10.244.0.0/28 10.0.0.50");
+  EXPECT_EQ(not_applied(), Lines{"10.244.0.0/28 conflict Shadowed"});
+
+  kernel.blackholes.clear();
+  world.advance(kHostDumpPeriod + 1s);
+  EXPECT_EQ(said("Ready"), "True Ready");
+}
+
 // As after an old copy of the store was restored: its owner, who knows all of it, decides.
 TEST_F(route_keeper, what_no_table_knows_stays_until_the_owner_says_all_of_it) {
   put(a_table());
@@ -230,6 +249,7 @@ TEST_F(route_keeper, a_host_that_cannot_be_read_keeps_what_was_known_and_is_aske
   process->host.routes().refuse_to_observe = Error{Outcome::lost, "the kernel is silent"};
   put(a_table(3));
   EXPECT_EQ(said("Programmed"), "False RoutesFailed");
+  EXPECT_EQ(not_applied(), Lines{"10.244.0.32/28 pending RoutesFailed"}) << "others are there";
   EXPECT_EQ(held().size(), 2);
   process->host.routes().refuse_to_observe.reset();
   world.advance(1s);
@@ -259,6 +279,35 @@ TEST_F(route_keeper, a_route_that_the_kernel_refuses_stops_no_other_and_is_tried
   kernel.cannot_route.clear();
   world.advance(kHostDumpPeriod + 1s);
   EXPECT_EQ(said("Ready"), "True Ready");
+}
+
+TEST_F(route_keeper,
+       so_many_that_the_kernel_refuses_hold_up_no_other_and_are_not_tried_all_the_time) {
+  const std::size_t refused = kRouteChangesPerPass + 100;
+  const api::RouteTable table = a_table(refused + 50);
+  for (std::size_t i = 0; i < refused; ++i) {
+    kernel.cannot_route.insert(table.spec.routes[i].destination);
+  }
+  put(table);
+  EXPECT_EQ(held().size(), 50);
+  EXPECT_EQ(not_applied().size(), refused) << "those of earlier passes are told as well";
+  EXPECT_EQ(said("Programmed"), "False RoutesPending");
+  const double passes = metric("infra_reconcile_duration_seconds_count");
+  world.advance(kHostDumpPeriod);
+  EXPECT_LT(metric("infra_reconcile_duration_seconds_count"), passes + 50);
+
+  const std::set<IpPrefix> in_place = std::exchange(kernel.cannot_route, {});
+  world.advance(kHostDumpPeriod + 1s);
+  EXPECT_EQ(said("Ready"), "True Ready");
+
+  kernel.cannot_route = in_place;
+  remove();
+  EXPECT_EQ(held().size(), refused) << "all that can go is gone";
+  EXPECT_NE(process->ledger_now()->route_table(kPods), nullptr);
+  kernel.cannot_route.clear();
+  world.advance(kHostDumpPeriod + 1s);
+  EXPECT_EQ(held(), Lines{});
+  EXPECT_EQ(process->ledger_now()->route_table(kPods), nullptr);
 }
 
 TEST_F(route_keeper, what_cannot_be_taken_away_keeps_its_table_standing) {

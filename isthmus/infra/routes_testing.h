@@ -43,7 +43,9 @@ class FakeRoutes final : public drivers::RouteBook {
     for (const IpPrefix& destination : destinations) {
       auto foreign = kernel_.foreign_routes.find(destination);
       auto own = of(destination);
-      if (foreign != kernel_.foreign_routes.end()) {
+      if (kernel_.blackholes.contains(destination)) {
+        found.emplace_back();
+      } else if (foreign != kernel_.foreign_routes.end()) {
         found.emplace_back(foreign->second);
       } else if (own != kernel_.routes.end()) {
         found.emplace_back(drivers::TakenRoute{destination, drivers::kRouteProtocol,

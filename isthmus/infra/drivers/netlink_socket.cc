@@ -42,15 +42,11 @@ struct Answer {
   std::string message;  // The kernel's own, if any.
 };
 
-// An NLMSG_ERROR with the text that NETLINK_EXT_ACK appends behind the (capped) request.
-Answer read_answer(const nlmsghdr& header) {
-  const auto* error = static_cast<const nlmsgerr*>(mnl_nlmsg_get_payload(&header));
-  Answer answer{-error->error, {}};
-  if ((header.nlmsg_flags & NLM_F_ACK_TLVS) == 0) return answer;
-  std::size_t offset = sizeof(nlmsgerr);
-  if ((header.nlmsg_flags & NLM_F_CAPPED) == 0) {
-    offset += error->msg.nlmsg_len - sizeof(nlmsghdr);
-  }
+// The text that NETLINK_EXT_ACK appends, from `offset` of the payload on; empty where there is
+// none.
+std::string appended_text(const nlmsghdr& header, std::size_t offset) {
+  std::string text;
+  if ((header.nlmsg_flags & NLM_F_ACK_TLVS) == 0) return text;
   const auto* first = static_cast<const nlattr*>(mnl_nlmsg_get_payload_offset(&header, offset));
   const auto* end = static_cast<const char*>(mnl_nlmsg_get_payload_tail(&header));
   for (const nlattr* attribute = first;
@@ -58,10 +54,29 @@ Answer read_answer(const nlmsghdr& header) {
        attribute = mnl_attr_next(attribute)) {
     if (mnl_attr_get_type(attribute) == NLMSGERR_ATTR_MSG &&
         mnl_attr_validate(attribute, MNL_TYPE_NUL_STRING) == 0) {
-      answer.message = mnl_attr_get_str(attribute);
+      text = mnl_attr_get_str(attribute);
     }
   }
-  return answer;
+  return text;
+}
+
+// An NLMSG_ERROR; its text is behind the (capped) request.
+Answer read_answer(const nlmsghdr& header) {
+  const auto* error = static_cast<const nlmsgerr*>(mnl_nlmsg_get_payload(&header));
+  std::size_t offset = sizeof(nlmsgerr);
+  if ((header.nlmsg_flags & NLM_F_CAPPED) == 0) {
+    offset += error->msg.nlmsg_len - sizeof(nlmsghdr);
+  }
+  return {-error->error, appended_text(header, offset)};
+}
+
+// An NLMSG_DONE, by which the kernel also says that it could not go on with a dump.
+Answer read_end(const nlmsghdr& header) {
+  int error = 0;
+  if (mnl_nlmsg_get_payload_len(&header) < sizeof error) return {0, {}};
+  std::memcpy(&error, mnl_nlmsg_get_payload(&header), sizeof error);
+  if (error >= 0) return {0, {}};
+  return {-error, appended_text(header, sizeof error)};
 }
 
 Error refusal(const Answer& answer) {
@@ -295,6 +310,8 @@ Result<> NetlinkSocket::converse(std::span<const char> request, bool until_done,
         if (answer.error_number != 0) return refused(answer);
         done = true;
       } else if (header.nlmsg_type == NLMSG_DONE) {
+        const Answer end = read_end(header);
+        if (end.error_number != 0) return refused(end);
         done = true;
       } else {
         TRY(each(header));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
 #include <cstring>
 
@@ -61,6 +62,27 @@ TEST(netlink_socket, what_an_ended_dump_left_behind_is_no_answer_to_the_next) {
     EXPECT_EQ(header.nlmsg_type, RTM_NEWADDR);
     return {};
   }));
+}
+
+// By the message that ends it, as the kernel does since 4.20.
+TEST(netlink_socket, a_dump_that_the_kernel_refuses_is_no_empty_one) {
+  NetlinkSocket socket = NetlinkSocket::open(NETLINK_ROUTE).value();
+  ASSERT_TRUE(socket.check_strictly());
+  NetlinkMessages dump;
+  dump.add(64, [&](char* room) {
+    nlmsghdr header{};
+    header.nlmsg_len = NLMSG_LENGTH(sizeof(rtmsg));
+    header.nlmsg_type = RTM_GETROUTE;
+    header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    header.nlmsg_seq = socket.next_sequence();
+    std::memcpy(room, &header, sizeof header);
+    rtmsg fixed{};
+    fixed.rtm_family = AF_INET;
+    fixed.rtm_table = 177;  // There is no such table.
+    std::memcpy(room + NLMSG_HDRLEN, &fixed, sizeof fixed);
+  });
+  Result<> dumped = socket.dump(dump.bytes(), [](const nlmsghdr&) -> Result<> { return {}; });
+  EXPECT_EQ(dumped.outcome(), Outcome::absent);
 }
 
 TEST(netlink_socket, a_refusal_is_an_outcome_with_the_kernels_words) {

@@ -80,7 +80,7 @@ class RouteBook {
   virtual Result<Refusals> apply(std::span<const RouteChange> changes) = 0;
 
   // For each destination the route that packets to its first address behind the network's own would
-  // take; nothing where there is none.
+  // take; nothing where there is none, or one that lets none through (blackhole and the like).
   using TakenRoutes = std::vector<std::optional<TakenRoute>>;
   virtual Result<TakenRoutes> taken(std::span<const IpPrefix> destinations) = 0;
 };

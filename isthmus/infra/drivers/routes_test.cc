@@ -146,6 +146,23 @@ TEST_F(RoutesTest, say_which_route_packets_take) {
             Lines{"10.244.1.0/24 via 10.88.0.9 dev lan proto bird metric 5"});
 }
 
+TEST_F(RoutesTest, behind_one_that_lets_no_packet_through_are_taken_by_none) {
+  const std::vector<IpPrefix> both{kFour.destination, kSix.destination};
+  (void)apply({{Kind::add, kFour}, {Kind::add, kSix}});
+  for (const std::string_view kind : {"blackhole", "unreachable", "prohibit"}) {
+    host->ip(
+        fmt::format("route add {0} 10.244.1.0/24 metric 5\n"
+                    "route add {0} fd00:10:244:1::/64 metric 5",
+                    kind));
+    EXPECT_EQ(taken(both), (Lines{"none", "none"})) << kind;
+    host->ip(
+        fmt::format("route del {0} 10.244.1.0/24 metric 5\n"
+                    "route del {0} fd00:10:244:1::/64 metric 5",
+                    kind));
+    for (const std::string& line : taken(both)) EXPECT_TRUE(line.contains("proto 66")) << kind;
+  }
+}
+
 // Why everything is read again when a link comes or goes.
 TEST_F(RoutesTest, of_ipv4_are_gone_when_their_link_was_down_and_can_be_made_again) {
   (void)apply({{Kind::add, kFour}, {Kind::add, kSix}});
