@@ -64,6 +64,9 @@ constexpr std::array kLines{
     EventLine{"Node", "PodCIDROutsideClusterCIDR", kWarning,
               "A range of the Node lies outside `--cluster-cidr` and gets no route. Correct the "
               "flag, or let the range be given anew."},
+    EventLine{"Node", "PodCIDRHoldsMachines", kWarning,
+              "A range of the Node holds the address of a Node and gets no route. Keep "
+              "`--cluster-cidr` apart from the network of the machines."},
     EventLine{"Node", "PodCIDRConflict", kWarning,
               "Two Nodes have one range; the older one keeps its route."},
 

@@ -14,7 +14,7 @@ namespace isthmus::controllers {
 
 // A value.
 struct RouteBook {
-  bool is_known = false;     // The cloud has said what there is, at least once.
+  bool is_known = false;     // The cloud has said what there is, and no later change is known.
   bool is_complete = false;  // What it did not mention is not there.
   bool is_taken = false;     // It has taken routes of ours: they are its business, and ours.
   std::map<IpPrefix, cloud::RouteState> routes = {};

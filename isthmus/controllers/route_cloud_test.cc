@@ -13,6 +13,39 @@ using ::testing::HasSubstr;
 
 struct route_table : testing::RouteStory {};
 
+// A cloud whose news are faster than its answers.
+class LateAnswers final : public cloud::Provider, private cloud::RouteTables {
+ public:
+  explicit LateAnswers(providers::fake::FakeProvider& cloud) : cloud_(cloud) {}
+
+  const std::string& name() const override { return cloud_.name(); }
+  const std::string& scheme() const override { return cloud_.scheme(); }
+  cloud::Capabilities capabilities() override {
+    cloud::Capabilities can = cloud_.capabilities();
+    can.route_tables = this;
+    return can;
+  }
+  Task<Result<>> check() override { return cloud_.check(); }
+
+ private:
+  Task<Result<cloud::RouteTableState>> ensure(cloud::RouteTableSpec spec) override {
+    Result<cloud::RouteTableState> answer = co_await cloud_.route_tables.ensure(std::move(spec));
+    CO_TRY(co_await sleep_for(3s));
+    co_return answer;
+  }
+  Task<Result<cloud::RouteTableState>> get(std::string name) override {
+    return cloud_.route_tables.get(std::move(name));
+  }
+  Task<Result<>> release(std::string name) override {
+    return cloud_.route_tables.release(std::move(name));
+  }
+  Task<Result<>> follow(std::string name, Tell tell) override {
+    return cloud_.route_tables.follow(std::move(name), std::move(tell));
+  }
+
+  providers::fake::FakeProvider& cloud_;
+};
+
 TEST_F(route_table, of_two_hundred_nodes_is_one_put) {
   for (int i = 0; i < 200; ++i) add_node(i);
   start();
@@ -67,6 +100,22 @@ TEST_F(route_table, that_somebody_else_changed_is_put_right_at_once) {
   EXPECT_EQ(routed(2), "");
   pass(1s);
   EXPECT_EQ(routed(2), "2");
+}
+
+TEST_F(route_table, that_somebody_else_changed_before_our_answer_came_is_put_right) {
+  add_node(1);
+  add_node(2);
+  LateAnswers late(cloud);
+  manager = std::make_unique<testing::RouteManager>(world, api, late, events, random, log, brakes,
+                                                    options);
+  pass(1s);
+  ASSERT_EQ(routed(2), "2");
+  cloud.route_tables.standing.at(table_name()).spec.routes.pop_back();
+  cloud.route_tables.touched(table_name(), true);
+  EXPECT_EQ(routed(2), "");
+  pass(10s);
+  EXPECT_EQ(routed(2), "2");
+  kill();
 }
 
 TEST_F(route_table, that_is_taken_away_is_made_anew_at_once) {

@@ -134,6 +134,30 @@ TEST_P(route_gone, of_many_nodes_go_five_at_a_time_a_minute_apart) {
   EXPECT_EQ(most, 5U);
 }
 
+TEST_P(route_gone, counts_as_taken_away_though_the_answer_was_lost) {
+  start_with(30);
+  for (int i = 11; i <= 30; ++i) remove_node(i);
+  cloud.faults.answers_lost = 1;
+  pass(110s);  // Confirmed after a minute; the next five may go a minute after the first.
+  EXPECT_EQ(standing(), 25U);
+  pass(15min);
+  EXPECT_EQ(standing(), 10U);
+}
+
+TEST_P(route_gone, that_is_withheld_costs_no_more_looks_than_one_that_stands) {
+  cloud.route_tables.tells = false;
+  start_with(3);
+  remove_node(2);
+  pass(30s);
+  brakes.deletions_are_safe = fail(Outcome::busy, "the cloud contradicts the cluster");
+  const std::size_t looks = cloud.route_tables.gets + cloud.routes.lists;
+  pass(30min);
+  EXPECT_LE(cloud.route_tables.gets + cloud.routes.lists, looks + 31);
+  brakes.deletions_are_safe = {};
+  pass(2min);
+  EXPECT_EQ(routed(2), "");
+}
+
 // ST-R1: the watched Nodes lack a third of what there is.
 TEST_P(route_gone, stays_when_the_api_server_knows_nodes_that_the_watch_has_lost) {
   start_with(9);

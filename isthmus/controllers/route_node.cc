@@ -164,8 +164,7 @@ Reach RouteController::Inside::reach_of(const NodeRoutes& entry) const {
   if (entry.claim == Claim::contested) return Reach::not_reached;
   const bool all = std::ranges::all_of(entry.routes, [this](const cloud::Route& route) {
     const RouteState* state = book.find(route.destination);
-    return state != nullptr && state->standing == Standing::applied &&
-           state->instance == route.instance;
+    return state != nullptr && state->standing == Standing::applied && is_about(*state, route);
   });
   return all ? Reach::reached : Reach::not_reached;
 }
@@ -187,7 +186,7 @@ std::vector<Notice> RouteController::Inside::notices_of(const kube::Node& node,
   const bool waits = has == nullptr || has->status != "False";
   for (const cloud::Route& route : entry.routes) {
     const RouteState* state = book.find(route.destination);
-    const bool is_its_own = state != nullptr && state->instance == route.instance;
+    const bool is_its_own = state != nullptr && is_about(*state, route);
     if (is_its_own && state->standing == Standing::applied) continue;
     if (is_its_own) {
       const std::string why = state->message.empty()
@@ -208,7 +207,7 @@ std::optional<Duration> RouteController::Inside::patience_left(const kube::Node&
   const kube::ObjectKey& key = node.meta.key;
   const auto is_decided = [this](const cloud::Route& route) {
     const RouteState* state = book.find(route.destination);
-    return state != nullptr && state->instance == route.instance &&
+    return state != nullptr && is_about(*state, route) &&
            (state->standing == Standing::conflict || state->standing == Standing::refused);
   };
   const bool waits = reach_of(entry) == Reach::not_reached &&

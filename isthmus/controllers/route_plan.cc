@@ -22,9 +22,17 @@ using cloud::RouteState;
 using Claim = NodeRoutes::Claim;
 using Step = PlannedRoute::Step;
 
-// Whose a destination is. Those that are held never overlap.
+// Whose a destination is. Those that are held never overlap, and no machine lies in one.
 class Holders {
  public:
+  explicit Holders(std::set<IpAddress> machines) : machines_(std::move(machines)) {}
+
+  // A machine that packets to the destination would be sent to, instead of to a pod; null: none.
+  const IpAddress* machine_in(const IpPrefix& destination) const {
+    const auto next = machines_.lower_bound(destination.address);
+    return next != machines_.end() && destination.contains(*next) ? &*next : nullptr;
+  }
+
   // The holder of what the destination overlaps; null: nobody.
   const kube::Node* find(const IpPrefix& destination) const {
     const auto next = held_.lower_bound(destination);
@@ -33,16 +41,24 @@ class Holders {
     const auto before = std::prev(next);
     return before->first.contains(destination) ? before->second : nullptr;
   }
+  // Whose a route that stands is, though it would not be made.
   const kube::Node* find_exactly(const IpPrefix& destination) const {
-    const auto found = held_.find(destination);
-    return found == held_.end() ? nullptr : found->second;
+    if (const auto found = held_.find(destination); found != held_.end()) return found->second;
+    const auto found = unfit_.find(destination);
+    return found == unfit_.end() ? nullptr : found->second;
   }
   void add(const IpPrefix& destination, const kube::Node& node) {
     held_.emplace(destination, &node);
   }
+  // It holds machines, and keeps no other Node from its own.
+  void add_unfit(const IpPrefix& destination, const kube::Node& node) {
+    unfit_.emplace(destination, &node);
+  }
 
  private:
+  const std::set<IpAddress> machines_;
   std::map<IpPrefix, const kube::Node*> held_;
+  std::map<IpPrefix, const kube::Node*> unfit_;
 };
 
 bool is_inside(const IpPrefix& destination, const std::vector<IpPrefix>& ranges) {
@@ -83,6 +99,19 @@ std::optional<IpAddress> own_address(const kube::Node& node, IpFamily family) {
   return {};
 }
 
+// Where packets to pods are sent, whatever state the Nodes are in.
+std::set<IpAddress> next_hops_of(
+    const std::map<kube::ObjectKey, kube::Snapshot<kube::Node>>& nodes) {
+  std::set<IpAddress> addresses;
+  for (const auto& [key, node] : nodes) {
+    for (const IpFamily family : {IpFamily::v4, IpFamily::v6}) {
+      if (const auto told = told_address(*node, family)) addresses.insert(*told);
+      if (const auto own = own_address(*node, family)) addresses.insert(*own);
+    }
+  }
+  return addresses;
+}
+
 Notice refusal(std::string_view reason, std::string message) {
   return {.reason = std::string(reason), .message = std::move(message)};
 }
@@ -103,6 +132,16 @@ void claim(const kube::Node& node, const std::string& text, const RoutePlanOptio
                 fmt::format("no route is made to {}: it lies outside of --cluster-cidr={}; correct "
                             "that flag, or the allocator of pod CIDRs",
                             to_string(*cidr), describe(options.cluster_cidrs))));
+    return;
+  }
+  if (const IpAddress* machine = holders.machine_in(*cidr)) {
+    entry.claim = Claim::unfit;
+    entry.notices.push_back(refusal(
+        "PodCIDRHoldsMachines",
+        fmt::format("no route is made to {}: it holds {}, the address of a Node; keep "
+                    "--cluster-cidr={} apart from the network of the machines",
+                    to_string(*cidr), to_string(*machine), describe(options.cluster_cidrs))));
+    holders.add_unfit(*cidr, node);
     return;
   }
   const kube::Node* holder = holders.find(*cidr);
@@ -177,7 +216,7 @@ PlannedRoute wanted(Route route, const kube::ObjectKey& node, const RouteState* 
 RoutePlan plan_routes(const std::map<kube::ObjectKey, kube::Snapshot<kube::Node>>& nodes,
                       const std::vector<RouteState>& present, const RoutePlanOptions& options) {
   RoutePlan plan;
-  Holders holders;
+  Holders holders(next_hops_of(nodes));
   std::map<IpPrefix, PlannedRoute> routes;
   std::map<IpPrefix, const RouteState*> stands;
   for (const RouteState& state : present) {

@@ -4,9 +4,10 @@
 // Every pod CIDR belongs to one Node. Of Nodes whose CIDRs overlap the older one keeps its own,
 // whatever state it is in. A route is made to the machine of a Node that is initialized; where it
 // is none of this cloud's, or nobody has said which, to the Node's own InternalIP, as load
-// balancers do. What stands for a CIDR that belongs to a Node is never taken away here. A route
-// whose destination belongs to no Node is `ownerless`: whether and when it goes is another decision
-// (route_removals.h).
+// balancers do. A CIDR that holds the address of a Node gets no route: it would cut that machine
+// off, and every route to it. What stands for a CIDR that belongs to a Node is never taken away
+// here. A route whose destination belongs to no Node is `ownerless`: whether and when it goes is
+// another decision (route_removals.h).
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ struct NodeRoutes {
     none,       // It has no pod CIDR.
     whole,      // All of them.
     contested,  // An older Node has what one of them overlaps.
-    unfit,      // One of them is no CIDR, or lies outside the cluster's.
+    unfit,      // One of them is no CIDR, lies outside the cluster's, or holds a machine.
   };
 
   std::string uid = {};

@@ -163,6 +163,23 @@ TEST_F(route_plan, refuses_a_cidr_outside_of_the_cluster_and_one_that_is_none) {
   EXPECT_EQ(of("c").notices[0].reason, "InvalidPodCIDR");
 }
 
+TEST_F(route_plan, refuses_a_cidr_that_machines_lie_in_and_other_nodes_keep_theirs) {
+  options.cluster_cidrs = parse_cluster_cidrs("10.0.0.0/8").value();
+  add("bad", {"10.0.0.0/9"});
+  kube::Node& good = add("good", {"10.1.1.0/24"});
+  good.addresses = {{"InternalIP", "10.0.0.11"}};
+  EXPECT_EQ(steps(), "10.1.1.0/24 good create\n");
+  EXPECT_EQ(of("good").claim, Claim::whole);
+  EXPECT_EQ(of("bad").claim, Claim::unfit);
+  ASSERT_EQ(of("bad").notices.size(), 1U);
+  EXPECT_EQ(of("bad").notices[0].reason, "PodCIDRHoldsMachines");
+  EXPECT_THAT(of("bad").notices[0].message,
+              HasSubstr("10.0.0.0/9: it holds 10.0.0.11, the address of a Node"));
+  stands("10.0.0.0/9", "bad");  // What stands for a Node's CIDR is not taken away.
+  EXPECT_EQ(steps(), "10.0.0.0/9 bad keep\n10.1.1.0/24 good create\n");
+  EXPECT_EQ(ownerless(), "");
+}
+
 TEST_F(route_plan, keeps_what_stands_outside_whatever_the_flag_says_now) {
   add("a", {"10.245.1.0/24"});
   stands("10.245.1.0/24", "a");

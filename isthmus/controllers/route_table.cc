@@ -212,19 +212,20 @@ Task<Result<bool>> RouteController::Inside::write_table() {
   if (book.is_as_asked(spec, loop.now())) co_return false;
   const std::vector<RouteState> removed = std::exchange(removing, {});
   const std::map<IpPrefix, RouteState> before = book.routes;
+  if (!removed.empty()) removals.removed(loop.now());  // Also if the answer is lost on its way.
   is_writing = true;
   heard_generation = 0;
   Result<cloud::RouteTableState> answer = co_await tables->ensure(spec);
   is_writing = false;
   cloud::RouteTableState table = CO_TRY(std::move(answer));
-  // Somebody else was as fast as we were.
-  if (heard_generation > table.generation) queue->enqueue(kRoutesKey, Priority::fresh);
+  const bool is_overtaken = heard_generation > table.generation;
   const bool is_news = book.sent != spec || table.generation != book.sent_generation;
   book.learn_ensured(std::move(spec), std::move(table), loop.now());
-  if (!removed.empty()) {
-    removals.removed(loop.now());
-    metrics.removed.add(static_cast<double>(removed.size()));
+  if (is_overtaken) {  // Somebody else has changed it since: what it is now is asked.
+    book.is_known = false;
+    queue->enqueue(kRoutesKey, Priority::fresh);
   }
+  metrics.removed.add(static_cast<double>(removed.size()));
   for (const RouteState& state : removed) {
     log.info("route taken away: no Node has it", {{"destination", to_string(state.destination)}});
   }
@@ -263,11 +264,12 @@ Task<Result<>> RouteController::Inside::release_one(RouteState state, Inside& se
   co_return Result<>{};
 }
 
+// While a brake holds, no removal is worth a pass of its own.
 kube::Action RouteController::Inside::next_look() const {
   Duration next = options.reconcile_every;
   const bool must_ask = tables != nullptr && !is_heard && !book.settled;
   if (must_ask) next = std::min(next, options.unsettled_again_after);
-  if (const std::optional<Moment> pass = removals.next_pass()) {
+  if (const std::optional<Moment> pass = removals.next_pass(); pass && brakes()) {
     next = std::min(next, std::max<Duration>(*pass - loop.now(), std::chrono::seconds(1)));
   }
   return kube::Action::again_after(next);

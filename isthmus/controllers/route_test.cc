@@ -104,6 +104,28 @@ TEST_P(route, of_overlapping_pod_cidrs_goes_to_the_older_node_and_the_event_name
   EXPECT_THAT(events.lines[0], HasSubstr("of Node node2, which is older"));
 }
 
+TEST_P(route, to_an_address_that_its_machine_has_no_more_is_no_route_to_the_node) {
+  add_node(1);
+  const auto move_to = [&](std::string_view address) {
+    change("node1", [&](json::object& object) {
+      object["metadata"].as_object()["annotations"] = {{kProvidedNodeIpAnnotation, address}};
+      object["status"].as_object()["addresses"] =
+          json::array{{{"type", "InternalIP"}, {"address", address}}};
+    });
+  };
+  move_to("10.0.0.8");
+  start();
+  pass(10s);
+  EXPECT_EQ(condition(1), "False RouteCreated");
+  cloud.faults.error = Error{Outcome::lost, "out"};
+  move_to("10.0.0.9");
+  pass(1min);
+  EXPECT_EQ(condition(1), "True NoRouteCreated");
+  cloud.faults = {};
+  pass(5min);
+  EXPECT_EQ(condition(1), "False RouteCreated");
+}
+
 TEST_P(route, of_somebody_else_keeps_its_place_and_the_node_says_why_it_is_unreachable) {
   cloud.router.standing[parse_prefix("10.244.1.0/24").value()] = {.is_foreign = true};
   add_node(1);
