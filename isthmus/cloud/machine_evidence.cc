@@ -99,6 +99,12 @@ std::optional<Unmet> judge_heartbeat(const MachineEvidence& evidence, const Comm
         common.pulses_error.empty() ? "the kubelets were not looked at lately" : unreadable(common),
         release};
   }
+  // The last decision, on the Node read live, wants its kubelet looked at as lately.
+  const bool is_read = evidence.live && now - evidence.live->sent <= kLiveReadAgeMax;
+  if (is_read && *common.pulses_as_of < evidence.live->sent) {
+    return Unmet{Condition::heartbeat, "its kubelet was not looked at since the Node was read live",
+                 release};
+  }
   if (!evidence.pulse.silent_since) {
     return Unmet{Condition::heartbeat, "nothing is known of its kubelet", release};
   }

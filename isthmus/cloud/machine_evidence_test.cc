@@ -19,12 +19,12 @@ class machine_evidence : public ::testing::Test {
     for (int i = 0; i < 5; ++i) evidence.says_gone(first + (i * 30s), first + (i * 30s), 30s);
     evidence.lacked_by = now.moment - 20s;
     evidence.verified_by = now.moment - 50s;
-    evidence.pulse.silent_since = now.moment - 70s;
+    evidence.pulse.silent_since = now.moment - 1min;
     evidence.not_ready_since = now.moment - 1min;
     evidence.live = LiveRead{false, now.moment};
     common = {.complete_list = now.moment - 20s,
               .verified_at = now.moment - 15s,
-              .pulses_as_of = now.moment - 10s};
+              .pulses_as_of = now.moment};
   }
 
   std::vector<Condition> missing() const {
@@ -107,7 +107,7 @@ TEST_F(machine_evidence, lacks_a_control_of_a_list_after_the_first_answer_and_of
 TEST_F(machine_evidence, lacks_the_silence_of_a_kubelet_that_is_heard_of_or_not_looked_at) {
   const MachineEvidence whole = evidence;
   const CommonEvidence looked = common;
-  evidence.pulse.silent_since = now.moment - 70s + 1ns;
+  evidence.pulse.silent_since = now.moment - 1min + 1ns;
   EXPECT_THAT(missing(), ElementsAre(Condition::heartbeat));
   evidence.pulse.silent_since.reset();
   EXPECT_THAT(missing(), ElementsAre(Condition::heartbeat));
@@ -119,6 +119,13 @@ TEST_F(machine_evidence, lacks_the_silence_of_a_kubelet_that_is_heard_of_or_not_
   common.pulses_error = "no right";
   const auto unmet = missing_evidence(subject, evidence, common, "isthmus", {}, now);
   EXPECT_THAT(unmet.at(0).why, HasSubstr("no right"));
+}
+
+TEST_F(machine_evidence, lacks_a_look_at_the_kubelet_since_the_node_was_read_live) {
+  common.pulses_as_of = evidence.live->sent - 1ns;
+  EXPECT_THAT(missing(), ElementsAre(Condition::heartbeat));
+  common.pulses_as_of = evidence.live->sent;
+  EXPECT_THAT(missing(), IsEmpty());
 }
 
 TEST_F(machine_evidence, lacks_a_live_read_of_a_node_that_is_not_ready_long_enough) {

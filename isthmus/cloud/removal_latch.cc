@@ -1,6 +1,7 @@
 #include "isthmus/cloud/removal_latch.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,21 +18,31 @@ constexpr Duration kViewsApartMax = std::chrono::minutes(3);
 bool RemovalLatch::engage(Now now, std::string why) {
   if (engaged()) return false;
   engaged_at_ = now.moment;
-  agreeing_since_.reset();
+  disagreed();
   id_ = fmt::format("{}{}/{}", kPrefix, name_, rfc3339(now.wall));
   why_ = std::move(why);
   return true;
 }
 
 void RemovalLatch::agreed(Moment at) {
-  if (!agreeing_since_ || at - agreed_at_ > kViewsApartMax) agreeing_since_ = at;
+  if (!agreeing_since_ || at - agreed_at_ > kViewsApartMax) {
+    agreeing_since_ = at;
+    agreed_on_.reset();
+  }
   agreed_at_ = at;
 }
 
+void RemovalLatch::disagreed() {
+  agreeing_since_.reset();
+  agreed_on_.reset();
+}
+
 bool RemovalLatch::settle(const Batch& waiting, Moment now) {
+  if (engaged() && agreeing_since_ && !agreed_on_) agreed_on_ = waiting;
   const std::optional<Moment> opens = opens_at();
   if (!opens || now < *opens || now - agreed_at_ > kViewsApartMax) return false;
-  let_through_.insert(waiting.begin(), waiting.end());
+  std::ranges::set_intersection(*agreed_on_, waiting,
+                                std::inserter(let_through_, let_through_.end()));
   release();
   return true;
 }
@@ -50,8 +61,9 @@ void RemovalLatch::release() {
 }
 
 void RemovalLatch::forget(std::string_view uid) {
-  if (const auto place = let_through_.find(uid); place != let_through_.end()) {
-    let_through_.erase(place);
+  std::erase_if(let_through_, [uid](const auto& each) { return each == uid; });
+  for (std::optional<Batch>* batch : {&acknowledged_, &agreed_on_}) {
+    if (*batch) std::erase_if(**batch, [uid](const auto& each) { return each == uid; });
   }
 }
 

@@ -3,7 +3,8 @@
 //
 // It opens in two ways, and both only let through who stands before it then, slowly:
 //   - somebody acknowledges its id, which names this one incident, for as long as that holds;
-//   - the views of the cloud were complete and agreed with each other for a long, unbroken time.
+//   - the views of the cloud were complete and agreed with each other for a long, unbroken time,
+//     through all of which it waited.
 #pragma once
 
 #include <optional>
@@ -38,9 +39,10 @@ class RemovalLatch final {
   // What a view of the cloud was: complete, under control and like the one before; or anything
   // else. Views that come too far apart do not make an unbroken time.
   void agreed(Moment at);
-  void disagreed() { agreeing_since_.reset(); }
+  void disagreed();
 
-  // Opens if views have agreed for long enough; true when it did.
+  // Opens if views have agreed for long enough; true when it did. Lets through those of `waiting`
+  // who also waited when this was asked first since the views began to agree.
   bool settle(const Batch& waiting, Moment now);
 
   // Whether somebody's word about this incident holds: who waits when it is given is let through.
@@ -73,6 +75,7 @@ class RemovalLatch final {
   std::optional<Moment> engaged_at_;
   std::optional<Moment> agreeing_since_;
   Moment agreed_at_{};
+  std::optional<Batch> agreed_on_;  // Who waits since the views began to agree.
   Batch let_through_;
   std::optional<Batch> acknowledged_;
 };

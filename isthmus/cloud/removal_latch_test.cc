@@ -39,6 +39,18 @@ TEST_F(removal_latch, opens_after_an_unbroken_time_of_views_that_agree) {
   EXPECT_FALSE(latch.has_let_through("y"));
 }
 
+TEST_F(removal_latch, lets_only_those_through_who_waited_all_the_time_that_views_agreed) {
+  latch.engage(at(0s), "");
+  agree(1min, 1min);
+  EXPECT_FALSE(latch.settle({"x", "z"}, begin + 1min));
+  agree(2min, 16min);
+  latch.forget("z");
+  EXPECT_TRUE(latch.settle({"x", "y", "z"}, begin + 16min));
+  EXPECT_TRUE(latch.has_let_through("x"));
+  EXPECT_FALSE(latch.has_let_through("y")) << "it came later";
+  EXPECT_FALSE(latch.has_let_through("z")) << "it came back";
+}
+
 TEST_F(removal_latch, begins_anew_after_a_view_that_disagrees) {
   latch.engage(at(0s), "");
   agree(1min, 10min);
@@ -68,6 +80,16 @@ TEST_F(removal_latch, lets_only_those_through_who_waited_when_it_was_acknowledge
   EXPECT_TRUE(latch.holds("y"));
   latch.note_acknowledged(false, {});
   EXPECT_TRUE(latch.holds("x"));
+}
+
+TEST_F(removal_latch, does_not_keep_a_word_for_who_was_no_candidate_meanwhile) {
+  latch.engage(at(0s), "");
+  latch.note_acknowledged(true, {"x", "y"});
+  latch.forget("x");
+  EXPECT_TRUE(latch.holds("x"));
+  EXPECT_FALSE(latch.holds("y"));
+  latch.note_acknowledged(true, {"x", "y"});
+  EXPECT_TRUE(latch.holds("x")) << "the word was about those who waited then";
 }
 
 TEST_F(removal_latch, needs_a_new_word_for_a_new_incident) {

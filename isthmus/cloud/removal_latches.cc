@@ -34,6 +34,11 @@ void tell(std::string_view kind, const RemovalLatch& latch, const RemovalLatch::
   news.push_back({kind, latch.id(), latch.why(), {held.begin(), held.end()}});
 }
 
+// Why a latch that has just opened falls again: whoever had not waited long enough is held on.
+std::string came_later(std::size_t count) {
+  return fmt::format("{} more Nodes were said to be gone while it held others", count);
+}
+
 Unmet held_by(Condition condition, const RemovalLatch& latch, std::string_view opens) {
   return {condition, latch.why(), fmt::format("{}, or acknowledge {}", opens, latch.id()),
           latch.opens_at()};
@@ -59,15 +64,16 @@ std::vector<Fallen> RemovalLatches::review(const Suspects& suspects, const Censu
 void RemovalLatches::review_cluster(const Suspects& suspects, const Census& census, Now now,
                                     std::vector<Fallen>& news) {
   RemovalLatch::Batch waiting = unannounced(suspects);
-  if (cluster_.settle(waiting, now.moment)) return;
+  const bool has_opened = cluster_.settle(waiting, now.moment);
   std::erase_if(waiting, [&](const auto& uid) { return cluster_.has_let_through(uid); });
   const auto recent = static_cast<std::size_t>(std::ranges::count_if(
       candidates_, [&](const auto& each) { return !cluster_.has_let_through(each.first); }));
   const bool is_mass = recent > mass_limit(policy_, census.nodes);
   const bool is_half = reaches(waiting.size(), census.nodes, kClusterHalfPercent);
-  if (waiting.empty() || (!is_mass && !is_half)) return;
-  std::string why = fmt::format("{} of {} Nodes were said to be gone within {}", recent,
-                                census.nodes, format_duration(kBudgetWindow));
+  if (waiting.empty() || (!is_mass && !is_half && !has_opened)) return;
+  std::string why = has_opened ? came_later(waiting.size())
+                               : fmt::format("{} of {} Nodes were said to be gone within {}",
+                                             recent, census.nodes, format_duration(kBudgetWindow));
   if (cluster_.engage(now, std::move(why))) tell("cluster", cluster_, waiting, news);
 }
 
@@ -79,14 +85,16 @@ void RemovalLatches::review_zones(const Suspects& suspects, const Census& census
   }
   for (auto& [zone, batch] : waiting) {
     RemovalLatch& latch = zones_.try_emplace(zone, "zone/" + zone, kFreezeQuiet).first->second;
-    if (latch.settle(batch, now.moment)) continue;
+    const bool has_opened = latch.settle(batch, now.moment);
     std::erase_if(batch, [&](const auto& uid) { return latch.has_let_through(uid); });
     const auto known = census.zones.find(zone);
     const std::size_t nodes = known == census.zones.end() ? 0 : known->second;
-    if (std::cmp_less(batch.size(), kMassMin)) continue;
-    if (!reaches(batch.size(), nodes, policy_.zone_freeze_percent)) continue;
-    std::string why =
-        fmt::format("{} of {} Nodes of zone \"{}\" are said to be gone", batch.size(), nodes, zone);
+    const bool is_mass = std::cmp_greater_equal(batch.size(), kMassMin) &&
+                         reaches(batch.size(), nodes, policy_.zone_freeze_percent);
+    if (batch.empty() || (!is_mass && !has_opened)) continue;
+    std::string why = has_opened ? came_later(batch.size())
+                                 : fmt::format("{} of {} Nodes of zone \"{}\" are said to be gone",
+                                               batch.size(), nodes, zone);
     if (latch.engage(now, std::move(why))) tell("zone", latch, batch, news);
   }
   for (auto& [zone, latch] : zones_) {

@@ -167,6 +167,39 @@ TEST_F(removal_latches, let_a_frozen_zone_go_slowly_after_a_quarter_of_an_hour_o
   EXPECT_THAT(holding(subjects[5]), ElementsAre(Condition::zone_frozen));
 }
 
+TEST_F(removal_latches, hold_on_whoever_came_while_they_held_others) {
+  populate(6, "a");
+  populate(100, "b");
+  suspect(3, "a");
+  review();
+  for (int i = 0; i < 15; ++i) {
+    latches.views_agreed(now.moment);
+    review();
+    pass(1min);
+  }
+  suspect(1, "a");
+  latches.views_agreed(now.moment);
+  EXPECT_THAT(review(), ElementsAre("zone"));
+  EXPECT_THAT(holding(subjects[0]), IsEmpty());
+  EXPECT_THAT(holding(subjects[3]), ElementsAre(Condition::zone_frozen));
+}
+
+TEST_F(removal_latches, hold_on_in_the_cluster_whoever_came_later) {
+  populate(100, "a");
+  suspect(11, "a");
+  review();
+  for (int i = 0; i < 60; ++i) {
+    latches.views_agreed(now.moment);
+    review();
+    pass(1min);
+  }
+  suspect(1, "a");
+  latches.views_agreed(now.moment);
+  EXPECT_THAT(review(), ElementsAre("cluster"));
+  EXPECT_THAT(holding(subjects[0]), IsEmpty());
+  EXPECT_THAT(holding(subjects[11]), ElementsAre(Condition::cluster_latched));
+}
+
 TEST_F(removal_latches, hold_the_cluster_for_an_hour_of_agreement) {
   populate(100, "a");
   suspect(11, "a");

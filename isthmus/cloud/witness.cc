@@ -56,15 +56,12 @@ Witness::Witness(DeletionPolicy policy, std::string scheme, DeletionStop& stop)
 void Witness::put(Subject subject, Now now) {
   auto [place, is_new] = records_.try_emplace(subject.uid);
   Record& record = place->second;
-  if (is_new) {
-    record.put_at = now.moment;
-  } else {
-    census_.remove(record.subject);
-  }
+  if (!is_new) census_.remove(record.subject);
   const bool is_other_machine = record.subject.provider_id != subject.provider_id;
   record.subject = std::move(subject);
   census_.add(record.subject);
   if (is_other_machine) {
+    record.put_at = now.moment;
     acquit(record, now.wall);
     record.evidence = {};
     const Result<ProviderId> id = parse_provider_id(record.subject.provider_id);
@@ -95,7 +92,9 @@ void Witness::heard_by_id(const std::string& uid, const Result<Instance>& answer
   const auto place = records_.find(uid);
   if (place == records_.end() || !place->second.has_exact_id) return;
   Record& record = place->second;
+  if (sent < record.put_at) return;
   record.asked_at = sent;
+  if (answer && to_string(answer->provider_id) != record.subject.provider_id) return;
   const Presence presence = answer                                ? answer->presence
                             : answer.outcome() == Outcome::absent ? Presence::absent
                                                                   : Presence::unknown;
@@ -132,7 +131,11 @@ void Witness::heard_no_list(const Error& error, Moment started, Moment now) {
 // What the list says of each subject. What it lacks counts only if it is complete.
 PositiveControl::View Witness::compare(const Listing<Instance>& listing, Moment started, Now now) {
   std::map<std::string, Presence> said;
-  for (const Instance& each : listing.items) said[to_string(each.provider_id)] = each.presence;
+  for (const Instance& each : listing.items) {
+    // Of two words for one machine the more alive one counts.
+    Presence& word = said.try_emplace(to_string(each.provider_id), each.presence).first->second;
+    if (each.presence == Presence::present || word == Presence::absent) word = each.presence;
+  }
   const Presence lacking = Presence::absent;
   PositiveControl::View view{.started = started, .ended = now.moment};
   for (auto& [uid, record] : records_) {
@@ -453,9 +456,9 @@ void Witness::judge_words(const Record& record, const Surroundings& around, Mome
     unmet.push_back({Condition::mutations_stopped, "somebody has stopped all changes",
                      "somebody has to allow them again"});
   }
-  if (around.denied_until && now < *around.denied_until) {
-    unmet.push_back({Condition::delete_denied, "we have no right to delete Nodes",
-                     "the role has to allow it", around.denied_until});
+  if (record.denied_until && now < *record.denied_until) {
+    unmet.push_back({Condition::delete_denied, "the cluster does not let us delete it",
+                     "the role and every admission have to allow it", record.denied_until});
   }
 }
 
@@ -479,6 +482,12 @@ Population Witness::population_without(const Record& record) const {
 void Witness::begin_removal(const std::string& uid, Moment now) {
   const auto place = records_.find(uid);
   if (place != records_.end()) budget_.take(removal_of(place->second), now);
+}
+
+void Witness::deny_removal(const std::string& uid, Moment until) {
+  budget_.give_back(uid);
+  const auto place = records_.find(uid);
+  if (place != records_.end()) place->second.denied_until = until;
 }
 
 std::string Witness::evidence_text(const std::string& uid, Moment now) const {

@@ -21,7 +21,8 @@
 //   witness.heard_list(listing, asked_at, now);
 //   witness.heard_by_id(uid, answer, now);
 //   witness.heard_pulses(as_of, pulse_of, now);
-//   if (witness.judge(uid, around, now).is_ripe()) …read live, read_live(), judge() again, delete…
+//   if (witness.judge(uid, around, now).is_ripe()) …read live, look
+//     at the kubelets, read_live(), heard_pulses(), judge() again, delete…
 //
 // The conditions have their words in deletion_verdict.h and their numbers in deletion_policy.h.
 #pragma once
@@ -55,7 +56,6 @@ struct Surroundings {
   bool cloud_is_known = true;  // It is the account that it was.
   Duration lease_left = {};    // For how long we may still write.
   bool mutations_stopped = false;
-  std::optional<Moment> denied_until = {};  // The cluster refuses us the deletion of Nodes.
 };
 
 // What should be asked now.
@@ -123,6 +123,9 @@ class Witness final {
   void begin_removal(const std::string& uid, Moment now);
   void call_off(const std::string& uid) { budget_.give_back(uid); }
 
+  // The cluster has refused it: called off, and not to be tried again before.
+  void deny_removal(const std::string& uid, Moment until);
+
   // Whom the cloud says to be gone, or somebody has sworn to be, in the order in which that began.
   const std::vector<std::string>& suspects() const { return suspects_; }
   bool is_suspect(const std::string& uid) const;
@@ -140,10 +143,11 @@ class Witness final {
   struct Record {
     Subject subject = {};
     bool has_exact_id = false;
-    Moment put_at = {};  // A list that was asked for earlier need not know it.
+    Moment put_at = {};  // With this id: what was asked earlier is about another machine, or none.
     MachineEvidence evidence = {};
     bool is_suspect = false;
-    std::optional<Moment> asked_at = {};  // By id, whatever came of it.
+    std::optional<Moment> asked_at = {};      // By id, whatever came of it.
+    std::optional<Moment> denied_until = {};  // Its deletion, by the cluster.
 
     // How often the cloud took back what it had said.
     int flips = 0;

@@ -94,7 +94,9 @@ INSTANTIATE_TEST_SUITE_P(
             [](WitnessStage& stage) { stage.around.mutations_stopped = true; },
             [](WitnessStage& stage) { stage.around.mutations_stopped = false; }},
         Row{"delete_denied", Condition::delete_denied,
-            [](WitnessStage& stage) { stage.around.denied_until = stage.now.moment + 15min; }},
+            [](WitnessStage& stage) {
+              stage.witness.deny_removal("uid-n7", stage.now.moment + 15min);
+            }},
         Row{"deletions_stopped", Condition::deletions_stopped,
             [](WitnessStage& stage) { stage.stop.stop_until(stage.now.moment + 15min, "a lie"); }}),
     [](const auto& info) { return std::string(info.param.title); });

@@ -48,6 +48,7 @@ TEST_F(a_witness, goes_through_all_standings) {
   EXPECT_EQ(verdict("n7").standing, Standing::gone);
   around.cloud_is_open = true;
   EXPECT_TRUE(verdict("n7").is_ripe());
+  look_at_kubelets();
   witness.read_live("uid-n7", false, now.moment);
   EXPECT_TRUE(verdict("n7").deletable());
 }
@@ -69,6 +70,37 @@ TEST_F(a_witness, begins_anew_after_anything_that_speaks_for_the_machine) {
   at("n7").exists = false;
   pass(1min);
   EXPECT_THAT(deleted, IsEmpty());
+}
+
+TEST_F(a_witness, believes_the_most_alive_of_what_a_list_says_of_one_machine) {
+  destroy("n7");
+  pass(2min);
+  ASSERT_EQ(verdict("n7").standing, Standing::confirming);
+  Listing<Instance> listing{.completeness = Completeness::complete};
+  for (const auto& [name, member] : members) {
+    const ProviderId id = *parse_provider_id(member.subject.provider_id);
+    listing.items.push_back({.provider_id = id, .presence = Presence::present});
+  }
+  const ProviderId id = *parse_provider_id("isthmus://n7");
+  listing.items.push_back({.provider_id = id, .presence = Presence::absent});
+  witness.heard_list(listing, now.moment, now);
+  EXPECT_EQ(verdict("n7").standing, Standing::present);
+}
+
+TEST_F(a_witness, takes_no_answer_about_another_machine) {
+  deletes = false;
+  destroy("n7");
+  pass(2min);
+  ASSERT_EQ(verdict("n7").standing, Standing::confirming);
+  const ProviderId other = *parse_provider_id("isthmus://n8");
+  const Instance there{.provider_id = other, .presence = Presence::present};
+  witness.heard_by_id("uid-n7", there, now.moment, now);
+  EXPECT_EQ(verdict("n7").standing, Standing::confirming);
+  const Moment asked = now.moment;
+  pass(1s);
+  change("n7", [](Subject& subject) { subject.provider_id = "isthmus://other"; });
+  witness.heard_by_id("uid-n7", fail(Outcome::absent, "no such machine"), asked, now);
+  EXPECT_EQ(verdict("n7").standing, Standing::present) << "it was about the former one";
 }
 
 TEST_F(a_witness, begins_anew_when_the_node_gets_another_machine) {

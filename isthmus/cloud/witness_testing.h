@@ -102,6 +102,26 @@ class WitnessStage {
     }
   }
 
+  void look_at_kubelets() {
+    if (pulses_error) {
+      witness.heard_no_pulses(*pulses_error, now.moment);
+      return;
+    }
+    for (auto& [name, member] : members) {
+      if (member.seen == member.renewed) continue;
+      if (member.seen) member.pulse.renewed_after = looked_at_;
+      member.seen = member.renewed;
+      member.pulse.silent_since = now.moment;
+    }
+    looked_at_ = now.moment;
+    witness.heard_pulses(
+        now.moment,
+        [&](const Subject& subject) {
+          return unreadable.contains(subject.name) ? Pulse{} : members.at(subject.name).pulse;
+        },
+        now);
+  }
+
   Verdict verdict(const std::string& name) const {
     return witness.judge(members.at(name).subject.uid, around, now);
   }
@@ -185,30 +205,11 @@ class WitnessStage {
     }
     witness.heard_list(listing, now.moment, now);
   }
-  void look_at_kubelets() {
-    if (pulses_error) {
-      witness.heard_no_pulses(*pulses_error, now.moment);
-      return;
-    }
-    for (auto& [name, member] : members) {
-      if (member.seen == member.renewed) continue;
-      if (member.seen) member.pulse.renewed_after = looked_at_;
-      member.seen = member.renewed;
-      member.pulse.silent_since = now.moment;
-    }
-    looked_at_ = now.moment;
-    witness.heard_pulses(
-        now.moment,
-        [&](const Subject& subject) {
-          return unreadable.contains(subject.name) ? Pulse{} : members.at(subject.name).pulse;
-        },
-        now);
-  }
-
   void act() {
     for (const std::string& uid : std::vector(witness.suspects())) {
       const std::string name = witness.find(uid)->name;
       if (reads_live && witness.judge(uid, around, now).is_ripe()) {
+        look_at_kubelets();
         witness.read_live(uid, members.at(name).subject.ready, now.moment);
       }
       if (!deletes || !witness.judge(uid, around, now).deletable()) continue;

@@ -210,6 +210,8 @@ Task<Result<>> MachineRounds::look_at_kubelets() {
     witness_.heard_no_pulses(kubelets.error(), doors_.loop.now());
     co_return Result<>{};
   }
+  // Of two looks under way at once, the older one's answer may come last.
+  if (kubelets_ && (*kubelets)->as_of < kubelets_->as_of) co_return Result<>{};
   kubelets_ = *std::move(kubelets);
   const HeartbeatList& heard = *kubelets_;
   witness_.heard_pulses(

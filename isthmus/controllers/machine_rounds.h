@@ -64,6 +64,9 @@ class MachineRounds final {
   // time. Errors: only cancelled and deadline of the caller's scope.
   Task<Result<>> round();
 
+  // Looks at all kubelets now, due or not, and tells the witness. Errors: as round().
+  Task<Result<>> look_at_kubelets();
+
   // Those of whom the cloud has said something since this was asked last.
   std::vector<std::string> take_heard() { return std::exchange(heard_, {}); }
 
@@ -89,7 +92,6 @@ class MachineRounds final {
 
   Task<Result<>> ask_list();
   Task<Result<>> ask_singles();
-  Task<Result<>> look_at_kubelets();
   static Task<Result<>> ask_one(Question question, MachineRounds& self);
 
   std::size_t count_due() const;

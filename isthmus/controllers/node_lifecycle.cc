@@ -105,6 +105,12 @@ Duration NodeLifecycleController::patience_with(const kube::Node& node, const Kn
   return std::max(kNewcomer - age, Duration::zero());
 }
 
+// An answer may come after the news that the Node is gone, which nobody tells twice.
+void NodeLifecycleController::take_in_answer(const kube::Node& node) {
+  const NodePtr known = doors_.nodes.find(node.meta.key);
+  if (known && known->meta.uid == node.meta.uid) take_in(node);
+}
+
 void NodeLifecycleController::forget(const std::string& uid) {
   witness_.forget(uid);
   rounds_.unwatch(uid);
@@ -149,16 +155,16 @@ Task<Result<>> NodeLifecycleController::wait_for_work() {
 
 std::optional<Moment> NodeLifecycleController::next_work() const {
   std::optional<Moment> next = rounds_.due();
-  for (const std::optional<Moment> each : {news_.due(), denied_until_}) {
-    if (each && *each > doors_.loop.now()) next = std::min(next.value_or(*each), *each);
-  }
+  const std::optional<Moment> news = news_.due();
+  if (news && *news > doors_.loop.now()) next = std::min(next.value_or(*news), *news);
   return next;
 }
 
+// What was heard while nobody knew who speaks is no evidence, and neither is what was before.
 void NodeLifecycleController::look_at_cloud() {
   const bool is_known = doors_.cloud_health().is_known;
-  if (!is_known && cloud_is_known_) witness_.doubt_everything();
   if (is_known != cloud_is_known_) {
+    witness_.doubt_everything();
     doors_.log.info(is_known ? "the cloud has said who it is" : "who the cloud is, is not known",
                     {});
   }
@@ -228,10 +234,9 @@ cloud::Verdict NodeLifecycleController::verdict(const kube::Node& node) const {
 cloud::Surroundings NodeLifecycleController::around() const {
   const CloudHealth health = doors_.cloud_health();
   return {.cloud_is_open = health.is_open,
-          .cloud_is_known = health.is_known,
+          .cloud_is_known = cloud_is_known_ && health.is_known,
           .lease_left = doors_.leads_for(),
-          .mutations_stopped = doors_.safety.mutations_stopped(),
-          .denied_until = denied_until_};
+          .mutations_stopped = doors_.safety.mutations_stopped()};
 }
 
 Task<Result<NodeLifecycleController::Step>> NodeLifecycleController::change_taints(
@@ -256,17 +261,21 @@ Task<Result<NodeLifecycleController::Step>> NodeLifecycleController::change_tain
         .add();
   }
   doors_.log.info("node taints changed", {{"node", node->meta.key.name}, {"plan", describe(plan)}});
-  take_in(*patched->node);
+  take_in_answer(*patched->node);
   co_return Step{.finished = kube::Action::done()};
 }
 
-// What it was decided on may be old by now: the Node is read live, and all of it decided again.
+// What it was decided on may be old by now: the Node is read live, the kubelets are looked at, and
+// all of it is decided again.
 Task<Result<NodeLifecycleController::Step>> NodeLifecycleController::remove(NodePtr node) {
   const Moment sent = doors_.loop.now();
   NodePtr live = CO_TRY(co_await writer_.read_live(node));
   if (!live) co_return Step{};
   if (live->meta.uid != node->meta.uid) co_return Step{.node = std::move(live)};
-  take_in(*live);
+  take_in_answer(*live);
+  if (options_.policy.mode != cloud::DeletionMode::upstream) {
+    CO_TRY(co_await rounds_.look_at_kubelets());
+  }
   witness_.read_live(live->meta.uid, is_ready(*live), sent);
   if (!verdict(*live).deletable()) co_return Step{.finished = kube::Action::done()};
   Step step = CO_TRY(co_await remove_live(live));
@@ -286,22 +295,30 @@ Task<Result<NodeLifecycleController::Step>> NodeLifecycleController::remove_live
     co_return Step{.node = std::move(live)};
   }
   if (gone.outcome() == Outcome::denied) {
-    witness_.call_off(live->meta.uid);
-    denied_until_ = doors_.loop.now() + options_.denied_again_after;
-    doors_.log.error("the cluster does not let us delete Nodes, so deletions are only observed",
-                     {{"node", live->meta.key.name}, {"why", gone.error()}});
-    doors_.recorder.warning(
-        kube::reference_to(*live), "NodeDeletionDenied",
-        fmt::format("its machine is gone, and we have no right to delete it: {}; the role needs "
-                    "the verb delete for nodes",
-                    gone.error().message));
+    removal_denied(*live, gone.error());
     co_return Step{.finished = kube::Action::done()};
   }
   co_return std::unexpected(removal_failed(*live, std::move(gone.error())));
 }
 
-// Whether it was deleted is not known: it stays counted, and the next run looks.
+// By the role, or by an admission that knows more of this one: others may go.
+void NodeLifecycleController::removal_denied(const kube::Node& node, const Error& error) {
+  witness_.deny_removal(node.meta.uid, doors_.loop.now() + options_.denied_again_after);
+  doors_.log.error("the cluster does not let us delete a node",
+                   {{"node", node.meta.key.name}, {"why", error}});
+  doors_.recorder.warning(
+      kube::reference_to(node), "NodeDeletionDenied",
+      fmt::format("its machine is gone, and we have no right to delete it: {}; the role needs "
+                  "the verb delete for nodes, and no admission may refuse it",
+                  error.message));
+}
+
+// Unless it was refused, whether it was deleted is not known: it stays counted, and the next run
+// looks.
 Error NodeLifecycleController::removal_failed(const kube::Node& node, Error error) {
+  const bool is_refused =
+      error.outcome == Outcome::invalid || error.outcome == Outcome::unsupported;
+  if (is_refused) witness_.call_off(node.meta.uid);
   if (!is_our_own(error.outcome)) {
     doors_.recorder.warning(
         kube::reference_to(node), "DeletingNodeFailed",

@@ -127,6 +127,7 @@ class NodeLifecycleController final : public kube::Reconciler {
   // Following the Nodes.
   void note(const kube::Difference<kube::Node>& difference);
   void take_in(const kube::Node& node);
+  void take_in_answer(const kube::Node& node);
   void forget(const std::string& uid);
   Duration patience_with(const kube::Node& node, const Known& known) const;
 
@@ -141,6 +142,7 @@ class NodeLifecycleController final : public kube::Reconciler {
   Task<Result<Step>> change_taints(NodePtr node, LifecyclePlan plan);
   Task<Result<Step>> remove(NodePtr node);
   Task<Result<Step>> remove_live(NodePtr live);
+  void removal_denied(const kube::Node& node, const Error& error);
   Error removal_failed(const kube::Node& node, Error error);
   void removed(const kube::Node& node, const std::string& evidence);
   LifecyclePlan plan_for(const kube::Node& node, const cloud::Verdict& verdict) const;
@@ -157,7 +159,6 @@ class NodeLifecycleController final : public kube::Reconciler {
   ContestedFields contested_;
   Teller disputes_;                     // About contested fields.
   std::map<std::string, Known> known_;  // By uid.
-  std::optional<Moment> denied_until_;
   bool cloud_is_known_ = true;
   std::optional<Moment> round_began_;  // While one is under way.
   Signal wake_;

@@ -170,6 +170,51 @@ TEST_F(node_lifecycle, reads_live_and_leaves_a_node_that_is_ready_after_all) {
   EXPECT_EQ(api.calls(Verb::remove), 0U);
 }
 
+TEST_F(node_lifecycle, looks_at_the_kubelet_once_more_and_leaves_a_node_that_is_heard_of) {
+  add_nodes(100);
+  start();
+  destroy("node7");
+  pass(100s);
+  api.on_call = [&](Verb verb, const kube::ObjectName& object) {
+    if (verb == Verb::get && object.key.name == "node7") heartbeats.start("node7");
+  };
+  pass(10min);
+  EXPECT_GE(api.calls(Verb::get, "nodes"), 1U);
+  EXPECT_EQ(api.calls(Verb::remove), 0U);
+  EXPECT_TRUE(exists("node7"));
+}
+
+TEST_F(node_lifecycle, deletes_nothing_by_what_was_said_while_nobody_knew_who_the_cloud_is) {
+  add_nodes(100);
+  start();
+  health.is_known = false;
+  destroy("node7");
+  pass(10min);
+  EXPECT_TRUE(exists("node7"));
+  health.is_known = true;
+  pass(100s);
+  EXPECT_TRUE(exists("node7")) << "it is the same again, and all begins anew";
+  pass(5min);
+  EXPECT_FALSE(exists("node7"));
+}
+
+TEST_F(node_lifecycle, forgets_a_node_that_goes_while_it_is_read) {
+  add_nodes(100);
+  start();
+  bool is_gone = false;
+  api.on_call = [&](Verb verb, const kube::ObjectName& object) {
+    if (is_gone || verb != Verb::get || object.key.name != "node7") return;
+    is_gone = true;  // Its news comes before the answer, which has been under way for longer.
+    nodes.apply({kube::ChangeKind::deleted, {.key = object.key, .uid = uid("node7")}});
+  };
+  destroy("node7");
+  pass(6min);
+  ASSERT_TRUE(is_gone);
+  const std::size_t calls = cloud.gets + cloud.lists;
+  pass(2min);
+  EXPECT_EQ(cloud.gets + cloud.lists, calls) << "nobody is suspected any more";
+}
+
 TEST_F(node_lifecycle, never_deletes_a_namesake) {
   add_nodes(100);
   start();
@@ -223,6 +268,44 @@ TEST_F(node_lifecycle, only_observes_where_it_may_not_delete) {
   api.heal();
   pass(12min);
   EXPECT_FALSE(exists("node7"));
+}
+
+TEST_F(node_lifecycle, deletes_others_where_an_admission_keeps_one) {
+  add_nodes(100);
+  start();
+  std::vector<std::string> tried;
+  api.on_call = [&](Verb verb, const kube::ObjectName& object) {
+    if (verb != Verb::remove) return;
+    tried.push_back(object.key.name);
+    if (object.key.name == "node7") {
+      api.inject({.verb = Verb::remove, .error = {Outcome::denied, "admission webhook"}});
+    }
+  };
+  destroy("node7");
+  pass(8min);
+  EXPECT_EQ(tried, std::vector<std::string>{"node7"});
+  destroy("node8");
+  pass(5min);
+  EXPECT_TRUE(exists("node7"));
+  EXPECT_FALSE(exists("node8"));
+  pass(1h);
+  EXPECT_LE(std::ranges::count(tried, "node7"), 8) << "once in ten minutes";
+}
+
+TEST_F(node_lifecycle, gives_the_place_of_a_deletion_that_was_refused_to_others) {
+  add_nodes(10);
+  start();
+  api.on_call = [&](Verb verb, const kube::ObjectName& object) {
+    if (verb == Verb::remove && object.key.name == "node7") {
+      api.inject({.verb = Verb::remove, .error = {Outcome::invalid, "422"}});
+    }
+  };
+  destroy("node7");
+  pass(5min);
+  ASSERT_GE(events.count("Warning DeletingNodeFailed node7"), 1U);
+  destroy("node8");
+  pass(5min);
+  EXPECT_FALSE(exists("node8"));
 }
 
 TEST_F(node_lifecycle, deletes_nothing_in_the_last_seconds_of_its_lease) {

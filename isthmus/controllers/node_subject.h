@@ -25,7 +25,7 @@ bool is_deletion_annotation(std::string_view key);
 // Whether its condition Ready is True; without one it is not.
 bool is_ready(const kube::Node& node);
 
-// The Node as the witness sees it. One that is sworn to be gone goes as announced, too.
+// The Node as the witness sees it. An oath stands for evidence; it announces nothing.
 cloud::Subject subject_of(const kube::Node& node);
 
 // What is wrong with its annotations; nullopt: nothing. A wrong one has no effect.
