@@ -139,22 +139,23 @@ HttpApi::HttpApi(net::Transport& transport, TokenSource& tokens, HttpApiOptions 
       clock_(clock),
       metrics_(options_.host, metrics) {}
 
-// The request is complete but for who we are and what we understand.
-Result<> HttpApi::authorize(net::Request& request) {
+// The request is complete but for who we are and what we understand. Answers the token it carries.
+Result<Secret> HttpApi::authorize(net::Request& request) {
   request.headers.set("User-Agent", options_.user_agent);
   if (!request.headers.find("Accept")) request.headers.set("Accept", kWhole);
   const Secret token = TRY(tokens_.token());
   if (!token.empty()) request.headers.set("Authorization", "Bearer " + token.reveal());
-  return {};
+  return token;
 }
 
-Error HttpApi::refusal(const net::Response& response, const ObjectName& about) {
-  if (response.status == 401) tokens_.rejected();
+Error HttpApi::refusal(const net::Response& response, const ObjectName& about,
+                       const Secret& token) {
+  if (response.status == 401) tokens_.rejected(token);
   return error_of(response, about, decoder_, clock_.wall_now());
 }
 
 Task<Result<std::string>> HttpApi::call(net::Request request, ObjectName about, Duration timeout) {
-  CO_TRY(authorize(request));
+  const Secret token = CO_TRY(authorize(request));
   const RestCall measured = metrics_.begin(request, clock_.now());
   Result<net::Response> answer =
       co_await with_timeout(timeout, transport_.call(std::move(request)));
@@ -162,7 +163,7 @@ Task<Result<std::string>> HttpApi::call(net::Request request, ObjectName about, 
                answer ? answer->body.size() : 0);
   if (!answer) co_return std::unexpected(std::move(answer.error()));
   if (answer->status < 200 || answer->status > 299) {
-    co_return std::unexpected(refusal(*answer, about));
+    co_return std::unexpected(refusal(*answer, about, token));
   }
   CO_TRY(looks_whole(*answer));
   co_return std::move(answer->body);
@@ -207,7 +208,7 @@ Task<Result<std::string>> read_refusal(net::BodyStream& body) {
 
 Task<Result<std::unique_ptr<WatchStream>>> HttpApi::watch(WatchRequest request) {
   net::Request sent = http_watch(request);
-  CO_TRY(authorize(sent));
+  const Secret token = CO_TRY(authorize(sent));
   const RestCall measured = metrics_.begin(sent, clock_.now());
   Result<net::StreamedResponse> answer =
       co_await with_timeout(options_.list_timeout, transport_.open(std::move(sent)));
@@ -221,7 +222,7 @@ Task<Result<std::unique_ptr<WatchStream>>> HttpApi::watch(WatchRequest request) 
       co_await with_timeout(options_.call_timeout, read_refusal(*answer->body));
   net::Response refused{answer->status, std::move(answer->headers), {}};
   if (body) refused.body = std::move(*body);
-  co_return std::unexpected(refusal(refused, {request.resource, request.only}));
+  co_return std::unexpected(refusal(refused, {request.resource, request.only}, token));
 }
 
 }  // namespace isthmus::kube

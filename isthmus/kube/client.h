@@ -31,8 +31,9 @@ class TokenSource {
   // The token to send now; an empty one: send none (we identify ourselves by certificate).
   virtual Result<Secret> token() = 0;
 
-  // The server did not accept it: read it again before the next request.
-  virtual void rejected() = 0;
+  // The server did not accept this one: read it again before the next request. Nothing, if it is
+  // not the one of now: answers may come late.
+  virtual void rejected(const Secret& token) = 0;
 };
 
 struct HttpApiOptions {
@@ -57,8 +58,8 @@ class HttpApi final : public ApiDoor {
 
  private:
   Task<Result<std::string>> call(net::Request request, ObjectName about, Duration timeout);
-  Result<> authorize(net::Request& request);
-  Error refusal(const net::Response& response, const ObjectName& about);
+  Result<Secret> authorize(net::Request& request);
+  Error refusal(const net::Response& response, const ObjectName& about, const Secret& token);
 
   net::Transport& transport_;
   TokenSource& tokens_;

@@ -43,7 +43,10 @@ class Wire final : public net::Transport {
 class Tokens final : public TokenSource {
  public:
   Result<Secret> token() override { return next; }
-  void rejected() override { ++rejections; }
+  void rejected(const Secret& token) override {
+    ++rejections;
+    EXPECT_EQ(token.reveal(), next->reveal());
+  }
   Result<Secret> next = Secret("t0ken");
   int rejections = 0;
 };

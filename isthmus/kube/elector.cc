@@ -5,8 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "isthmus/base/mistakes.h"
-
 namespace isthmus::kube {
 namespace {
 
@@ -27,8 +25,7 @@ bool is_unknown(Outcome outcome) {
 
 }  // namespace
 
-Result<> check(const ElectorOptions& options) {
-  Mistakes mistakes;
+void check_times(const ElectorOptions& options, Mistakes& mistakes) {
   const auto positive = [&](std::string_view flag, Duration duration) {
     if (duration <= Duration::zero()) mistakes.add(flag, "must be positive");
   };
@@ -45,11 +42,17 @@ Result<> check(const ElectorOptions& options) {
     mistakes.add("--leader-elect-lease-duration",
                  "must be longer than --leader-elect-renew-deadline");
   }
-  // Divided, because a period that is endless cannot be multiplied.
-  if (options.renew_deadline / 6 <= options.retry_period / 5) {
+  // A renewal must be tried again within the deadline, jitter (up to a fifth) included. Divided,
+  // because a period that is endless cannot be multiplied.
+  if (options.renew_deadline - options.retry_period <= options.retry_period / 5) {
     mistakes.add("--leader-elect-renew-deadline",
                  "must be longer than 1.2 times --leader-elect-retry-period");
   }
+}
+
+Result<> check(const ElectorOptions& options) {
+  Mistakes mistakes;
+  check_times(options, mistakes);
   if (options.identity.empty()) mistakes.add("identity", "must not be empty");
   if (options.lease.name.empty() || options.lease.name_space.empty()) {
     mistakes.add("--leader-elect-resource-name", "needs a name and a namespace");

@@ -23,6 +23,7 @@
 #include "isthmus/base/clock.h"
 #include "isthmus/base/log.h"
 #include "isthmus/base/metrics.h"
+#include "isthmus/base/mistakes.h"
 #include "isthmus/base/random.h"
 #include "isthmus/base/result.h"
 #include "isthmus/base/scope.h"
@@ -48,6 +49,9 @@ struct ElectorOptions {
 // invalid, with every rule that is broken: lease_duration > renew_deadline > 1.2 retry_period, all
 // positive, lease_duration whole seconds in 32 bits (as a Lease is), identity and lease not empty.
 Result<> check(const ElectorOptions& options);
+
+// The part of these rules that is about the three times, by the names of their flags.
+void check_times(const ElectorOptions& options, Mistakes& mistakes);
 
 // What is done while leading.
 class Leader {

@@ -451,6 +451,15 @@ TEST(elector_options, that_no_lease_can_hold_are_refused) {
   EXPECT_EQ(check(options).outcome(), Outcome::invalid);
 }
 
+TEST(elector_options, may_miss_the_room_for_a_retry_by_nothing_and_no_less) {
+  ElectorOptions options{.lease = kLease, .identity = "a"};
+  options.retry_period = 10s;
+  options.renew_deadline = 12s;
+  EXPECT_EQ(check(options).outcome(), Outcome::invalid);
+  options.renew_deadline += 1ns;
+  EXPECT_TRUE(check(options));
+}
+
 TEST(elector_options, hold_upstreams_defaults) {
   EXPECT_TRUE(check({.lease = kLease, .identity = "a"}));
 }

@@ -120,7 +120,9 @@ Result<Secret> ServiceAccountTokens::token() {
   return fail(Outcome::denied, "no token of the service account " + to_string(account_));
 }
 
-void ServiceAccountTokens::rejected() { token_ = {}; }
+void ServiceAccountTokens::rejected(const Secret& token) {
+  if (token == token_) token_ = {};
+}
 
 Task<Result<std::string>> AccountApi::get(ObjectName object) {
   CO_TRY(co_await tokens_.ensure());

@@ -42,7 +42,7 @@ class ServiceAccountTokens final : public TokenSource {
 
   // denied: there is none; call ensure() first.
   Result<Secret> token() override;
-  void rejected() override;
+  void rejected(const Secret& token) override;
 
  private:
   struct Asking;

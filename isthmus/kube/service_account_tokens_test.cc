@@ -96,9 +96,17 @@ TEST_F(ServiceAccountTokensTest, a_token_serves_for_four_fifths_of_its_life) {
 
 TEST_F(ServiceAccountTokensTest, a_refused_token_is_replaced_at_once) {
   ASSERT_TRUE(ensure().has_value());
-  tokens.rejected();
+  tokens.rejected(Secret("t1"));
   EXPECT_EQ(tokens.token().outcome(), Outcome::denied);
   ASSERT_TRUE(ensure().has_value());
+  EXPECT_EQ(token(), "t2");
+}
+
+TEST_F(ServiceAccountTokensTest, a_late_refusal_of_the_token_before_leaves_the_new_one) {
+  ASSERT_TRUE(ensure().has_value());
+  tokens.rejected(Secret("t1"));
+  ASSERT_TRUE(ensure().has_value());
+  tokens.rejected(Secret("t1"));
   EXPECT_EQ(token(), "t2");
 }
 

@@ -42,8 +42,8 @@ Result<Secret> ConfiguredTokens::token() {
   return token_;
 }
 
-void ConfiguredTokens::rejected() {
-  if (file_.empty()) return;
+void ConfiguredTokens::rejected(const Secret& token) {
+  if (file_.empty() || token != token_) return;
   token_ = Secret();
   read_at_.reset();
 }

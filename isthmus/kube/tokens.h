@@ -31,8 +31,8 @@ class ConfiguredTokens final : public TokenSource {
   // a missing token file look like a missing object.
   Result<Secret> token() override;
 
-  // The server refused the token: what the file held is not sent again before it was read again.
-  void rejected() override;
+  // The server refused it: what the file held is not sent again before it was read again.
+  void rejected(const Secret& token) override;
 
  private:
   Files& files_;

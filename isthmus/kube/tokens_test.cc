@@ -39,7 +39,7 @@ TEST_F(TokensTest, without_a_token_answers_an_empty_one) {
 
 TEST_F(TokensTest, a_fixed_token_stays_even_when_rejected) {
   ConfiguredTokens tokens({.token = Secret("fixed")}, files, clock);
-  tokens.rejected();
+  tokens.rejected(Secret("fixed"));
 
   EXPECT_EQ(answer(tokens), "fixed");
 }
@@ -62,7 +62,17 @@ TEST_F(TokensTest, a_rejected_token_is_read_again_at_once) {
   EXPECT_EQ(answer(tokens), "first");
 
   put("second");
-  tokens.rejected();
+  tokens.rejected(Secret("first"));
+  EXPECT_EQ(answer(tokens), "second");
+}
+
+TEST_F(TokensTest, a_late_refusal_of_the_token_before_leaves_the_new_one) {
+  put("second");
+  ConfiguredTokens tokens({.token_file = "/token"}, files, clock);
+  EXPECT_EQ(answer(tokens), "second");
+
+  files.break_path("/token", Outcome::denied);
+  tokens.rejected(Secret("first"));
   EXPECT_EQ(answer(tokens), "second");
 }
 
@@ -96,7 +106,7 @@ TEST_F(TokensTest, a_rejected_token_is_not_sent_again_while_the_file_is_unreadab
   EXPECT_EQ(answer(tokens), "first");
 
   files.break_path("/token", Outcome::denied);
-  tokens.rejected();
+  tokens.rejected(Secret("first"));
   EXPECT_EQ(answer(tokens), "denied");
 
   files.break_path("/token", Outcome::ok);

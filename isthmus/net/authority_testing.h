@@ -4,6 +4,7 @@
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -30,6 +31,7 @@ class TestAuthority {
     std::vector<std::string> organizations = {};
     std::string usage = "clientAuth";
     Duration life = std::chrono::hours(1);
+    int rsa_bits = 0;  // 0: a key of an elliptic curve.
   };
 
   explicit TestAuthority(WallTime now) : now_(now), key_(EVP_EC_gen("P-256")) {
@@ -39,7 +41,7 @@ class TestAuthority {
   std::string pem() const { return pem_of(certificate_.get()); }
 
   IssuedCertificate issue(const Wish& wish) const {
-    const Key key(EVP_EC_gen("P-256"));
+    const Key key(wish.rsa_bits == 0 ? EVP_EC_gen("P-256") : rsa_key(wish.rsa_bits));
     const Certificate certificate = make(wish, key.get(), certificate_.get());
     const Bio key_text(BIO_new(BIO_s_mem()));
     PEM_write_bio_PKCS8PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
@@ -56,6 +58,19 @@ class TestAuthority {
   using Bio = std::unique_ptr<BIO, decltype([](BIO* bio) { BIO_free(bio); })>;
   using Key = std::unique_ptr<EVP_PKEY, decltype([](EVP_PKEY* key) { EVP_PKEY_free(key); })>;
   using Certificate = std::unique_ptr<X509, decltype([](X509* one) { X509_free(one); })>;
+
+  // Of five primes, because two large ones take long to find.
+  static EVP_PKEY* rsa_key(int bits) {
+    using Maker =
+        std::unique_ptr<EVP_PKEY_CTX, decltype([](auto* one) { EVP_PKEY_CTX_free(one); })>;
+    const Maker maker(EVP_PKEY_CTX_new_id(EVP_PKEY_RSA, nullptr));
+    EVP_PKEY* key = nullptr;
+    EVP_PKEY_keygen_init(maker.get());
+    EVP_PKEY_CTX_set_rsa_keygen_bits(maker.get(), bits);
+    EVP_PKEY_CTX_set_rsa_keygen_primes(maker.get(), 5);
+    EVP_PKEY_keygen(maker.get(), &key);
+    return key;
+  }
 
   static std::string text_of(BIO* bio) {
     char* text = nullptr;

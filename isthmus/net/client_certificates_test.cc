@@ -102,6 +102,19 @@ TEST_F(CertificateServerTest, hands_over_what_a_client_presents_whoever_issued_i
   EXPECT_TRUE(authorities.verify(server.handler.last_peer.certificates, world.loop().wall_now()));
 }
 
+TEST_F(CertificateServerTest, refuses_a_key_that_takes_long_to_check) {
+  const TestAuthority authority(world.loop().wall_now());
+  const IssuedCertificate issued = authority.issue({.common_name = "prometheus", .rsa_bits = 8200});
+  const ClientTls client{.ca_pem = tls.certificate_pem,
+                         .certificate_pem = issued.pem,
+                         .private_key_pem = issued.key_pem};
+  const auto transport =
+      make_curl_transport(world, {.url = server.url(), .tls = client, .proxy = ""}).value();
+
+  EXPECT_FALSE(while_serving(world, server, get(*transport)));
+  EXPECT_EQ(server.handler.requests, 0);
+}
+
 TEST_F(CertificateServerTest, goes_on_asking_when_its_own_certificate_is_replaced) {
   const ServerTls next = make_self_signed("next", {"127.0.0.1"}, world.loop().wall_now()).value();
   ASSERT_TRUE(server.server->replace_certificate(next));

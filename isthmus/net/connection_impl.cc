@@ -24,6 +24,7 @@ constexpr std::size_t kReadBytes = 4 * 1024;
 
 // A client's chain of certificates: its own of 2 KB and a few above it.
 constexpr long kPeerChainBytesMax = 16L * 1024;
+constexpr int kPeerKeyBitsMax = 8192;
 
 // The most that fits into one TLS record (RFC 8446 section 5.1).
 constexpr std::size_t kRecordBytes = 16 * 1024;
@@ -242,12 +243,21 @@ Result<> apply(const TlsPolicy& policy, SSL_CTX* context) {
   return {};
 }
 
+// Whether a client's own key is one that it takes a moment to check a signature with: strangers
+// choose it.
+int has_fair_key(X509_STORE_CTX* shown, void*) {
+  const EVP_PKEY* key = X509_get0_pubkey(X509_STORE_CTX_get0_cert(shown));
+  if (key != nullptr && EVP_PKEY_get_bits(key) <= kPeerKeyBitsMax) return 1;
+  X509_STORE_CTX_set_error(shown, X509_V_ERR_CERT_REJECTED);
+  return 0;
+}
+
 // Clients may show a certificate. It is only kept here, so that one that nobody vouches for is
 // answered by the handler, in words, and not by a broken handshake. There are no tickets: they
 // would keep the first certificate of a chain and forget the others.
 void ask_for_certificate(SSL_CTX* context) {
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_cert_verify_callback(context, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
+  SSL_CTX_set_cert_verify_callback(context, has_fair_key, nullptr);
   SSL_CTX_set_max_cert_list(context, kPeerChainBytesMax);
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(context, 0);

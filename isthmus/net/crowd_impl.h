@@ -1,9 +1,10 @@
 // Who is connected, and who makes way for a newcomer when there is no room.
 //
 // Whoever has shown least goes first: one that has never sent a byte, then one that has not had a
-// request answered, then one that has and is between requests; among equals the one that has been
-// silent longest. So peers that only connect, however many, never lock out one that speaks. Nobody
-// whose request is being answered makes way.
+// request answered, then one that has and is between requests or has yet to take what is written to
+// it; among equals the one that has been silent longest. So neither peers that only connect nor
+// those that never read, however many, lock out one that speaks. Nobody whose answer is being made
+// makes way.
 #pragma once
 
 #include <array>
@@ -47,7 +48,7 @@ class Crowd::Place final : private ListNode {
     silent,    // Has not sent a byte.
     speaking,  // Has, but none of its requests has been answered.
     served,    // Has been answered, and its next request is not complete.
-    busy,      // A request of it is being answered.
+    busy,      // The answer to a request of it is being made.
   };
 
   Place(Crowd& crowd, std::shared_ptr<Connection> connection);
@@ -59,6 +60,24 @@ class Crowd::Place final : private ListNode {
   void heard() { stand(standing_ == Standing::silent ? Standing::speaking : standing_); }
   void begin_request() { stand(Standing::busy); }
   void end_request() { stand(Standing::served); }
+
+  // As long as bytes wait for the peer to take them, which it may never do: one that is busy counts
+  // as served.
+  class Writing {
+   public:
+    explicit Writing(Place& place) : place_(place), was_busy_(place.standing_ == Standing::busy) {
+      if (was_busy_) place_.stand(Standing::served);
+    }
+    Writing(const Writing&) = delete;
+    Writing& operator=(const Writing&) = delete;
+    ~Writing() {
+      if (was_busy_) place_.stand(Standing::busy);
+    }
+
+   private:
+    Place& place_;
+    const bool was_busy_;
+  };
 
  private:
   friend class Crowd;

@@ -62,8 +62,8 @@ struct ServerLimits {
   std::size_t header_bytes_max = 64 * 1024;
   std::size_t body_bytes_max = 8 * 1024 * 1024;
   // One more, and the connection that has been silent longest makes way: one that never sent a byte
-  // rather than one without an answer yet, and that rather than one between two requests. When a
-  // request is under way on each, the new one is closed. 8 KB for each of them.
+  // rather than one without an answer yet, and that rather than one between two requests or that
+  // does not read. When an answer is being made on each, the new one is closed. 8 KB for each.
   std::size_t connections_max = 2048;
   // So many may be in the TLS handshake or their first request; beyond, the one silent longest is
   // closed. Another 46 KB for each of them over TLS: 12 MB.

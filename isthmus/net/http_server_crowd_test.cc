@@ -124,6 +124,32 @@ TEST(http_server_crowd, who_has_shown_least_makes_way_and_nobody_who_is_being_an
   EXPECT_TRUE(done) << done.error().message;
 }
 
+// As many as there is room for ask, and do not read what they are answered.
+Task<Result<>> ask_beside_those_who_never_read(PosixWorld& world, TestServer& server) {
+  constexpr int kSmallBuffer = 4096;
+  std::vector<RawPeer> peers;
+  for (int i = 0; i < 2; ++i) {
+    peers.push_back(connect_raw(world, server.server->port(), kSmallBuffer));
+    CO_TRY(co_await peers.back().send("GET /endless HTTP/1.1\r\nHost: x\r\n\r\n"));
+  }
+  std::size_t sent = 0;
+  do {
+    sent = server.handler.sent;
+    CO_TRY(co_await Sleep(50ms));
+  } while (server.handler.requests < 2 || sent != server.handler.sent);
+  const std::string answer =
+      CO_TRY(co_await exchange(connect_raw(world, server.server->port()), kAsk));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 "));
+  co_return Result<>{};
+}
+
+TEST(http_server_crowd, who_does_not_read_its_answer_makes_way) {
+  PosixWorld world;
+  TestServer server(world, ServerLimits{.connections_max = 2});
+  const auto done = while_serving(world, server, ask_beside_those_who_never_read(world, server));
+  EXPECT_TRUE(done) << done.error().message;
+}
+
 // The one that came first spoke last.
 Task<Result<>> speak_and_stay(PosixWorld& world, TestServer& server) {
   RawPeer first = connect_raw(world, server.server->port());

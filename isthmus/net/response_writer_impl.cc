@@ -88,8 +88,8 @@ void stop_waiting(SessionHost& host) {
   }
 }
 
-ConnectionWriter::ConnectionWriter(SessionHost& host, Connection& connection, Form form)
-    : host_(host), connection_(connection), form_(form) {}
+ConnectionWriter::ConnectionWriter(SessionHost& host, Crowd::Place& place, Form form)
+    : host_(host), place_(place), connection_(place.connection()), form_(form) {}
 
 Result<std::string> ConnectionWriter::head(int status, const Headers& headers,
                                            const std::string& framing) {
@@ -166,6 +166,7 @@ Task<Result<>> ConnectionWriter::write(std::string head, std::string body, State
   if (state_ == State::broken) co_return fail(Outcome::lost, "the client has gone");
   state_ = State::broken;
   Scope& here = co_await current_scope();
+  const Crowd::Place::Writing writing(place_);
   Result<> written = co_await with_timeout(host_.limits.write_timeout,
                                            connection_.write(std::move(head), std::move(body)));
   if (written) {

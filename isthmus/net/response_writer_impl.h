@@ -39,7 +39,7 @@ class ConnectionWriter final : public ResponseWriter {
     bool is_http_1_0 = false;  // No chunks.
     bool keep_alive = true;
   };
-  ConnectionWriter(SessionHost& host, Connection& connection, Form form);
+  ConnectionWriter(SessionHost& host, Crowd::Place& place, Form form);
 
   Task<Result<>> respond(Response response) override;
   Task<Result<>> begin(int status, Headers headers) override;
@@ -61,6 +61,7 @@ class ConnectionWriter final : public ResponseWriter {
   Task<Result<>> write(std::string head, std::string body, State next);
 
   SessionHost& host_;
+  Crowd::Place& place_;
   Connection& connection_;
   Form form_;
   State state_ = State::nothing;

@@ -56,7 +56,7 @@ class Session {
     const std::optional<Refusal> refused = CO_TRY(co_await read_request(reader));
     if (refused) {
       was_refused_ = true;
-      ConnectionWriter writer(host_, connection_, {.keep_alive = false});
+      ConnectionWriter writer(host_, place_, {.keep_alive = false});
       CO_TRY(co_await writer.respond(plain_text(refused->status, refused->why)));
       co_return false;
     }
@@ -65,7 +65,7 @@ class Session {
     Request request = reader.take();
     place_.begin_request();
     form.is_head = request.method == "HEAD";
-    ConnectionWriter writer(host_, connection_, form);
+    ConnectionWriter writer(host_, place_, form);
     CO_TRY(co_await answer(std::move(request), writer));
     place_.end_request();
     is_first_ = false;
