@@ -85,8 +85,7 @@ std::vector<std::string_view> ControllerPart::names() const {
 }
 
 bool ControllerPart::waits_for_migration() const {
-  return std::ranges::all_of(
-      places_, [](const Place& place) { return place.waiting && place.waiting->waits(); });
+  return std::ranges::all_of(places_, [](const Place& place) { return place.waiting != nullptr; });
 }
 
 void ControllerPart::begin_migrated() {

@@ -41,6 +41,7 @@ class ControllerPart {
   std::vector<std::string_view> names() const;
 
   // Whether all of them wait for the migration's lease, so that there is nothing to run before.
+  // The same before and after it is won: under which lease they start does not change.
   bool waits_for_migration() const;
 
   // The migration's lease is won: those that waited for it get the keys that passed them by.

@@ -58,6 +58,14 @@ TEST_F(ControllerPartTest, one_that_moves_gets_what_passed_it_by_when_it_begins)
   EXPECT_EQ(lifecycle.keys.back(), "node3");
 }
 
+TEST_F(ControllerPartTest, one_that_moves_as_a_whole_starts_under_the_migrations_lease_for_good) {
+  const kube::ControllerOptions alone_options{.queue = "Moved"};
+  ControllerPart alone(alone_options, {{"cloud-node-lifecycle-controller", lifecycle}}, context);
+  EXPECT_TRUE(alone.waits_for_migration());
+  alone.begin_migrated();
+  EXPECT_TRUE(alone.waits_for_migration());
+}
+
 TEST_F(ControllerPartTest, only_what_has_begun_counts_as_running) {
   part.set_running(true);
   EXPECT_EQ(gauge("cloud-node"), "1");

@@ -87,7 +87,8 @@ Task<Result<std::optional<net::Response>>> GuardedHandler::refuse(std::string me
 std::optional<net::Response> GuardedHandler::refuse_stranger(const std::string& verb,
                                                              const std::string& path,
                                                              bool is_local) {
-  if (is_local) return std::nullopt;
+  const bool only_reads = verb == "get" || verb == "head";
+  if (is_local && only_reads) return std::nullopt;
   return forbidden(anonymous(), verb, path);
 }
 
@@ -101,7 +102,7 @@ net::Response GuardedHandler::forbidden(const kube::UserInfo& user, const std::s
 
 net::Response GuardedHandler::unauthorized(const Error& error) {
   unauthenticated_.add();
-  tell("a caller of the secure port is not who it says", error);
+  tell(unauthenticated_told_at_, "a caller of the secure port is not who it says", error);
   net::Response response = refusal_status(401, "Unauthorized", "Unauthorized");
   response.headers.set("WWW-Authenticate", "Bearer");
   return response;
@@ -109,7 +110,7 @@ net::Response GuardedHandler::unauthorized(const Error& error) {
 
 net::Response GuardedHandler::unanswerable(const Error& error) {
   unavailable_.add();
-  tell("callers of the secure port cannot be looked up", error);
+  tell(unavailable_told_at_, "callers of the secure port cannot be looked up", error);
   net::Response response =
       refusal_status(503, "ServiceUnavailable", "the API server cannot be asked who may do this");
   response.headers.set("Retry-After", "1");
@@ -117,9 +118,10 @@ net::Response GuardedHandler::unanswerable(const Error& error) {
 }
 
 // Callers decide how often something is wrong with them, so not how much is logged.
-void GuardedHandler::tell(std::string_view what, const Error& error) {
-  if (told_at_ && clock_.now() - *told_at_ < kTellingsApart) return;
-  told_at_ = clock_.now();
+void GuardedHandler::tell(std::optional<Moment>& told_at, std::string_view what,
+                          const Error& error) {
+  if (told_at && clock_.now() - *told_at < kTellingsApart) return;
+  told_at = clock_.now();
   log_.warning(what, {{"error", error}});
 }
 

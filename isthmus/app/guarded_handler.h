@@ -48,7 +48,7 @@ class GuardedHandler final : public net::HttpHandler {
                           const std::string& path);
   net::Response unauthorized(const Error& error);
   net::Response unanswerable(const Error& error);
-  void tell(std::string_view what, const Error& error);
+  void tell(std::optional<Moment>& told_at, std::string_view what, const Error& error);
 
   net::HttpHandler& next_;
   Authenticator& authenticator_;
@@ -60,7 +60,8 @@ class GuardedHandler final : public net::HttpHandler {
   Counter& unauthenticated_;
   Counter& forbidden_;
   Counter& unavailable_;
-  std::optional<Moment> told_at_;
+  std::optional<Moment> unauthenticated_told_at_;  // One for each kind: none hides another.
+  std::optional<Moment> unavailable_told_at_;
 };
 
 }  // namespace isthmus::app

@@ -128,8 +128,17 @@ TEST_F(GuardedHandlerTest, the_log_is_told_once_a_minute_however_often_somebody_
   EXPECT_EQ(log.lines.size(), 2U);
 }
 
-TEST_F(GuardedHandlerTest, where_nobody_can_be_looked_up_only_this_machine_may_ask) {
+TEST_F(GuardedHandlerTest, a_wrong_token_does_not_hide_from_the_log_that_nobody_can_be_looked_up) {
+  ask({.token = "wrong"});
+  reviews.error = Error{Outcome::lost, "connection refused", {}};
+  ask({.token = "good"});
+  EXPECT_TRUE(log.mentions("connection refused"));
+}
+
+TEST_F(GuardedHandlerTest, where_nobody_can_be_looked_up_only_this_machine_may_read) {
   EXPECT_EQ(ask(alone, {.is_local = true}).status, 200);
+  EXPECT_EQ(ask(alone, {.is_local = true, .method = "HEAD"}).status, 200);
+  EXPECT_EQ(ask(alone, {.is_local = true, .method = "PUT"}).status, 403);
   EXPECT_EQ(ask(alone, {.is_local = false}).status, 403);
   EXPECT_EQ(ask(alone, {.target = "/livez"}).status, 200);
   EXPECT_EQ(reviews.token_reviews + reviews.access_reviews, 0);

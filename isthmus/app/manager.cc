@@ -37,6 +37,12 @@ struct ClientApi {
   kube::PacedApi paced;
 };
 
+// Whether an answer to the question who the cloud is says so, or that it is not the one it was.
+bool says_who(Outcome outcome) {
+  return outcome == Outcome::ok || outcome == Outcome::denied || outcome == Outcome::invalid ||
+         outcome == Outcome::unsupported;
+}
+
 Task<Result<>> wait_for(Signal& signal) {
   Result<> waited = co_await signal.wait();
   co_return waited;
@@ -59,7 +65,7 @@ struct Manager::Term final : kube::Leader {
   const kube::ElectorOptions options;
   const Work work;
   kube::LeaseLife life;
-  kube::Elector elector;
+  std::optional<kube::Elector> elector;  // nullopt: without an election its times may be anything.
   bool leads = false;
   bool was_won = false;
 };
@@ -111,6 +117,7 @@ struct Manager::Parts {
   bool drains = false;
   bool lost = false;                 // A lease was over before the work had ended.
   std::optional<Result<>> greeting;  // The last answer; nullopt: not asked yet.
+  bool cloud_is_known = false;       // By the last one that says whether it is the one it was.
 };
 
 Manager::Parts::Parts(ManagerDoors doors_, ManagerOptions options_)
@@ -156,12 +163,11 @@ Manager::Parts::Parts(ManagerDoors doors_, ManagerOptions options_)
 Manager::Parts::~Parts() = default;
 
 Manager::Term::Term(Parts& parts_, const kube::ElectorOptions& options_, Work work_)
-    : parts(parts_),
-      options(options_),
-      work(work_),
-      life(parts.doors.loop),
-      elector(parts.doors.lease_api, options, life, parts.doors.loop, parts.doors.random,
-              *parts.election_recorder, parts.doors.metrics, parts.doors.log) {}
+    : parts(parts_), options(options_), work(work_), life(parts.doors.loop) {
+  if (!parts.is_elected()) return;
+  elector.emplace(parts.doors.lease_api, options, life, parts.doors.loop, parts.doors.random,
+                  *parts.election_recorder, parts.doors.metrics, parts.doors.log);
+}
 
 Task<Result<>> Manager::Term::lead() {
   if (parts.drains) co_return Result<>{};
@@ -208,11 +214,8 @@ Duration Manager::Parts::leads_for(std::string_view controller) const {
 
 // What it was last heard to say of itself. A call that was lost says nothing else than before.
 controllers::CloudHealth Manager::Parts::cloud_health() const {
-  const bool is_refused = greeting && (greeting->outcome() == Outcome::denied ||
-                                       greeting->outcome() == Outcome::invalid ||
-                                       greeting->outcome() == Outcome::unsupported);
   return {.is_open = doors.cloud.guard().breaker_state() == cloud::Breaker::State::closed,
-          .is_known = greeting.has_value() && !is_refused};
+          .is_known = cloud_is_known};
 }
 
 // Everything that acts. It ends when a lease is lost, or when all queues have ended: drained, or
@@ -263,7 +266,7 @@ Task<Result<>> Manager::Parts::run_migration(Parts& parts) {
   parts.waiting = &waiting;
   Term& migration = *parts.migration;
   Result<> ended =
-      co_await waiting.run(migration.elector.run(migration, Uncancellable(*parts.outliving)));
+      co_await waiting.run(migration.elector->run(migration, Uncancellable(*parts.outliving)));
   parts.waiting = nullptr;
   parts.migration_ended.set();
   if (parts.drains) co_return Result<>{};
@@ -290,6 +293,7 @@ Task<Result<>> Manager::Parts::greet_cloud(Parts& parts) {
     if (answer.outcome() == Outcome::cancelled) co_return answer;
     const bool is_news = !parts.greeting || answer.outcome() != parts.greeting->outcome();
     parts.greeting = answer;
+    if (says_who(answer.outcome())) parts.cloud_is_known = answer.has_value();
     if (is_news && answer) {
       doors.log.info("the cloud answers", {{"provider", doors.cloud.provider().name()}});
     } else if (is_news) {
@@ -322,7 +326,7 @@ Task<Result<>> Manager::run(Signal& stopping) {
   Result<> ended;
   parts.outliving = &here;
   if (parts.is_elected()) {
-    ended = co_await work.run(parts.main.elector.run(parts.main, Uncancellable(here)));
+    ended = co_await work.run(parts.main.elector->run(parts.main, Uncancellable(here)));
   } else {
     parts.main.life.set_until(Moment::max());
     ended = co_await work.run(parts.main.lead());
@@ -395,7 +399,7 @@ Result<> Manager::Term::check_election() const {
 // Who waits for the lease must know it, or it could not take over.
 Result<> Manager::Term::check_standby() const {
   const bool tries = this == &parts.main || parts.main.leads;
-  if (!tries || leads || elector.in_touch()) return {};
+  if (!tries || leads || elector->in_touch()) return {};
   return fail(Outcome::lost, "the lease could not be read");
 }
 

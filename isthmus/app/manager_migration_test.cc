@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "isthmus/app/manager_testing.h"
+#include "isthmus/base/ip.h"
+#include "isthmus/kube/api/namespace.h"
 
 namespace isthmus::app {
 namespace {
@@ -137,6 +139,22 @@ TEST_F(ManagerMigrationTest, nothing_is_begun_twice_for_the_second_lease) {
   ASSERT_TRUE(runs(one, "service"));
   EXPECT_EQ(one.provider->checks, 1u);
   EXPECT_EQ(api.calls(kube::testing::Verb::watch, "nodes"), 1u);
+}
+
+TEST_F(ManagerMigrationTest, a_lease_won_between_two_starts_starts_nothing_twice) {
+  api.put(kube::Namespace::resource, R"({"metadata": {"name": "kube-system"}})");
+  ManagerOptions options = migrating();
+  options.migration->controllers = {std::string(kRouteControllerName)};
+  options.controllers.insert(std::string(kRouteControllerName));
+  options.route.plan.cluster_cidrs = {parse_prefix("10.244.0.0/16").value()};
+  options.start_interval = seconds(1);
+  OneManager one(world, api, "a", std::move(options));
+  start(one);
+  pass(seconds(30));
+
+  ASSERT_TRUE(runs(one, "route"));
+  EXPECT_EQ(api.calls(kube::testing::Verb::get, "namespaces"), 2u)
+      << "services and routes ask once each which cluster this is";
 }
 
 TEST_F(ManagerMigrationTest, what_runs_elsewhere_is_not_even_built) {

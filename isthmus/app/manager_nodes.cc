@@ -53,6 +53,16 @@ struct NodeLifecycle {
   controllers::NodeLifecycleController controller;
 };
 
+// A lease is ours for the renew deadline after each renewal, and a deletion wants a part of it
+// left.
+void warn_of_short_lease(const PartContext& context) {
+  const ManagerOptions& options = context.options;
+  if (!options.leader_elect || options.election.renew_deadline > cloud::kLeaseLifeMin) return;
+  context.doors.log.warning(
+      "no Node will ever be deleted: --leader-elect-renew-deadline is too short",
+      {{"renew-deadline", options.election.renew_deadline}, {"more than", cloud::kLeaseLifeMin}});
+}
+
 class NodesPart final : public ManagerPart {
  public:
   NodesPart(const PartContext& context, bool node, bool lifecycle)
@@ -98,6 +108,7 @@ std::unique_ptr<ManagerPart> make_nodes_part(const PartContext& context) {
   const bool node = context.wants(kNodeControllerName, cloud_can);
   const bool lifecycle = context.wants(kNodeLifecycleControllerName, cloud_can);
   if (!node && !lifecycle) return nullptr;
+  if (lifecycle) warn_of_short_lease(context);
   return std::make_unique<NodesPart>(context, node, lifecycle);
 }
 

@@ -174,6 +174,18 @@ TEST_F(ManagerTest, works_without_an_election) {
   EXPECT_EQ(one.answer->outcome(), Outcome::ok);
 }
 
+TEST_F(ManagerTest, has_no_use_for_the_times_of_an_election_that_it_does_not_hold) {
+  ManagerOptions options;
+  options.leader_elect = false;
+  options.election.lease_duration = seconds(5);
+  OneManager one(world, api, "a", std::move(options));
+  register_node("node1");
+  start(one);
+  pass(seconds(5));
+
+  EXPECT_TRUE(initialized("node1"));
+}
+
 TEST_F(ManagerTest, is_unready_but_alive_while_the_cloud_or_the_api_server_is_silent) {
   OneManager one(world, api, "a");
   one.provider->faults.error = Error{Outcome::lost, "connection refused"};
@@ -188,6 +200,38 @@ TEST_F(ManagerTest, is_unready_but_alive_while_the_cloud_or_the_api_server_is_si
   one.provider->faults.error = std::nullopt;
   pass(minutes(2));
   EXPECT_EQ(one.check("cloud-provider"), Outcome::ok);
+}
+
+TEST_F(ManagerTest, warns_of_a_lease_that_is_too_short_for_any_deletion) {
+  ManagerOptions options;
+  options.controllers.emplace(kNodeLifecycleControllerName);
+  options.election.renew_deadline = seconds(5);
+  options.election.retry_period = seconds(1);
+  const OneManager one(world, api, "a", std::move(options));
+  EXPECT_TRUE(one.log.mentions("--leader-elect-renew-deadline is too short"));
+  const OneManager usual(world, api, "b");
+  EXPECT_FALSE(usual.log.mentions("--leader-elect-renew-deadline is too short"));
+}
+
+TEST_F(ManagerTest, does_not_take_a_lost_answer_for_one_that_says_who_the_cloud_is) {
+  ManagerOptions options;
+  options.controllers.emplace(kNodeLifecycleControllerName);
+  OneManager one(world, api, "a", std::move(options));
+  api.put(kube::Node::resource, R"({"metadata": {"name": "node1"},
+      "spec": {"providerID": "isthmus://node1"},
+      "status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}})");
+  one.provider->faults.error = Error{Outcome::denied, "401"};
+  start(one);
+  pass(minutes(2));
+  EXPECT_TRUE(one.log.mentions("who the cloud is, is not known"));
+
+  one.provider->faults.error = Error{Outcome::lost, "connection refused"};
+  pass(minutes(5));
+  EXPECT_FALSE(one.log.mentions("the cloud has said who it is"));
+
+  one.provider->faults.error = std::nullopt;
+  pass(minutes(5));
+  EXPECT_TRUE(one.log.mentions("the cloud has said who it is"));
 }
 
 TEST_F(ManagerTest, sees_a_machine_move_within_a_round_however_short) {

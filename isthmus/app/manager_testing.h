@@ -38,6 +38,7 @@ struct OneManager {
     options.election.identity = identity;
     if (options.migration) options.migration->election.identity = std::move(identity);
     options.node.plan.scheme = "isthmus";
+    options.node_lifecycle.plan.scheme = "isthmus";
     options.node.refresh_every = std::chrono::seconds(2);
     manager.emplace(
         ManagerDoors{world.loop, random, metrics, log, api, api, api, api, *cloud, gate},

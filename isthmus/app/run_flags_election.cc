@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "isthmus/kube/api/names.h"
+#include "isthmus/kube/elector.h"
 
 namespace isthmus::app {
 namespace {
@@ -40,18 +41,12 @@ void check_election_flags(const ElectionFlags& flags, Mistakes& mistakes) {
   }
   require_name("--leader-elect-resource-name", flags.resource_name, mistakes);
   require_name("--leader-elect-resource-namespace", flags.resource_namespace, mistakes);
-  if (flags.lease_duration % std::chrono::seconds(1) != Duration::zero()) {
-    mistakes.add("--leader-elect-lease-duration", "must be whole seconds, as a Lease is");
-  }
-  if (flags.lease_duration <= flags.renew_deadline) {
-    mistakes.add("--leader-elect-lease-duration",
-                 "must be longer than --leader-elect-renew-deadline");
-  }
-  // A renewal must be tried again within the deadline, jitter (up to a fifth) included.
-  if (flags.renew_deadline * 5 <= flags.retry_period * 6) {
-    mistakes.add("--leader-elect-renew-deadline",
-                 "must be longer than 1.2 x --leader-elect-retry-period");
-  }
+  kube::check_times({.lease = {},
+                     .identity = {},
+                     .lease_duration = flags.lease_duration,
+                     .renew_deadline = flags.renew_deadline,
+                     .retry_period = flags.retry_period},
+                    mistakes);
 }
 
 }  // namespace isthmus::app

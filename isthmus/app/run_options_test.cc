@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "isthmus/kube/elector.h"
+
 namespace isthmus::app {
 namespace {
 
+using namespace std::chrono_literals;
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -39,6 +42,22 @@ TEST(run_options, the_three_lease_times_must_fit_into_each_other) {
 
   options.election.leader_elect = false;
   EXPECT_THAT(contradictions(options), IsEmpty()) << "times that are not used may be anything";
+}
+
+TEST(run_options, the_flags_of_an_election_are_refused_by_the_rules_of_the_elector) {
+  for (const auto room : {-1ns, 0ns, 1ns}) {
+    RunOptions options = good_options();
+    options.election.retry_period = seconds(10);
+    options.election.renew_deadline = seconds(12) + room;
+    const kube::ElectorOptions elector{.lease = {.name_space = "n", .name = "l"},
+                                       .identity = "a",
+                                       .renew_deadline = options.election.renew_deadline,
+                                       .retry_period = options.election.retry_period};
+    EXPECT_EQ(contradictions(options).empty(), kube::check(elector).has_value()) << room.count();
+  }
+  RunOptions options = good_options();
+  options.election.lease_duration = std::chrono::hours(1'000'000);
+  EXPECT_THAT(contradictions(options), ElementsAre(HasSubstr("more seconds than a Lease")));
 }
 
 TEST(run_options, a_lock_other_than_leases_and_an_empty_name_are_refused) {

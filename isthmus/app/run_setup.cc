@@ -53,18 +53,23 @@ constexpr const char* kOnlyProvider = "isthmus";
 // A migration file names a few controllers.
 constexpr std::size_t kMigrationBytesMax = std::size_t{64} << 10;
 
+std::optional<LeaderMigration> read_migration(Files& files, const std::string& path,
+                                              Mistakes& mistakes) {
+  const std::optional<std::string> text =
+      take(files.read(path, kMigrationBytesMax), "--leader-migration-config", mistakes);
+  if (!text) return std::nullopt;
+  return take(parse_leader_migration(*text, path), "--leader-migration-config", mistakes);
+}
+
 std::optional<LeaderMigration> load_migration(Files& files, const RunOptions& options,
                                               Mistakes& mistakes) {
   if (!options.migration.enable_leader_migration) return std::nullopt;
   const std::string& path = options.migration.leader_migration_config;
-  if (path.empty()) return default_leader_migration();
-  const std::optional<std::string> text =
-      take(files.read(path, kMigrationBytesMax), "--leader-migration-config", mistakes);
-  if (!text) return std::nullopt;
   std::optional<LeaderMigration> migration =
-      take(parse_leader_migration(*text, path), "--leader-migration-config", mistakes);
+      path.empty() ? default_leader_migration() : read_migration(files, path, mistakes);
   if (migration && migration->lease == options.election.resource_name) {
-    mistakes.add(path + ": leaderName", "must not be that of --leader-elect-resource-name");
+    mistakes.add(path.empty() ? "--enable-leader-migration" : path + ": leaderName",
+                 "the lease must not be that of --leader-elect-resource-name");
   }
   return migration;
 }

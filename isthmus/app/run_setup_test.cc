@@ -193,6 +193,16 @@ leaderName: cloud-controller-manager
   EXPECT_THAT(mistakes.text(), HasSubstr("none.yaml"));
 }
 
+TEST_F(RunSetupTest, the_default_migration_does_not_share_the_main_lease_either) {
+  options.migration.enable_leader_migration = true;
+  options.election.resource_name = "cloud-provider-extraction-migration";
+  EXPECT_FALSE(prepare().has_value());
+  EXPECT_THAT(
+      mistakes.list(),
+      testing::ElementsAre(
+          "--enable-leader-migration: the lease must not be that of --leader-elect-resource-name"));
+}
+
 TEST_F(RunSetupTest, the_lease_is_given_up_at_the_end_unless_its_gate_says_no) {
   EXPECT_TRUE(prepare()->manager.election.release_on_exit);
   options.generic.feature_gates = *FeatureGates::parse(std::string(kReleaseGate) + "=false");

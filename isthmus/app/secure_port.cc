@@ -16,8 +16,10 @@
 namespace isthmus::app {
 namespace {
 
-// Nothing that is asked here has a body, and anybody may connect: TLS takes 6 MB of memory at most.
-constexpr net::ServerLimits kServerLimits{.body_bytes_max = 0, .connections_max = 128};
+// Nothing that is asked here has a body, and anybody may connect: TLS takes 6 MB of memory at most,
+// and who does not read is soon gone.
+constexpr net::ServerLimits kServerLimits{
+    .body_bytes_max = 0, .connections_max = 128, .write_timeout = std::chrono::seconds(5)};
 
 // Reviews are small; the ConfigMap of the authorities is as large as an object may be.
 constexpr net::TransportLimits kReviewLimits{.body_bytes_max = 4 * 1024 * 1024,

@@ -73,10 +73,11 @@ std::optional<kube::ClusterConfig> delegate(std::string_view flag, const std::st
                                             Mistakes& mistakes) {
   if (!kubeconfig.empty()) return take(kube::load_kubeconfig(files, kubeconfig), flag, mistakes);
   if (environment.in_cluster.host.empty()) return std::nullopt;
-  // A pod without a service account has nobody to ask, and that is no mistake.
-  Result<kube::ClusterConfig> own = kube::load_in_cluster(files, environment.in_cluster);
-  if (!own) return std::nullopt;
-  return std::move(*own);
+  // A pod without a service account has nobody to ask, and that is no mistake. One that is there
+  // and cannot be used is: callers would not be looked up for as long as we run.
+  if (!exists(files, std::string(kube::kServiceAccountDirectory) + "/token")) return std::nullopt;
+  return take(kube::load_in_cluster(files, environment.in_cluster),
+              fmt::format("{} is not given", flag), mistakes);
 }
 
 void prepare_authentication(const AuthenticationFlags& flags, Files& files,

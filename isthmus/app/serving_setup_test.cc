@@ -76,6 +76,21 @@ TEST_F(ServingSetupTest, a_pod_without_a_service_account_has_nobody_to_ask) {
   EXPECT_FALSE(prepare().looks_callers_up());
 }
 
+TEST_F(ServingSetupTest, a_service_account_that_cannot_be_used_is_a_mistake_and_not_nobody) {
+  const std::string directory(kube::kServiceAccountDirectory);
+  environment.in_cluster = {.host = "10.0.0.1", .port = "443"};
+  put(directory + "/token", "t");
+  put(directory + "/ca.crt", "no certificate");
+  EXPECT_THAT(complaints(), HasSubstr("ca.crt"));
+
+  mistakes = {};
+  put(directory + "/ca.crt", net::TestAuthority(kNow).pem());
+  files.break_path(directory + "/token", Outcome::denied);
+  const std::string text = complaints();
+  EXPECT_THAT(text, HasSubstr("--authentication-kubeconfig is not given: "));
+  EXPECT_THAT(text, HasSubstr("--authorization-kubeconfig is not given: "));
+}
+
 TEST_F(ServingSetupTest, lookups_of_the_authorities_can_be_skipped_or_taken_lightly) {
   options.authentication.kubeconfig = "kubeconfig";
   options.authentication.tolerate_lookup_failure = true;
