@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "isthmus/base/text.h"
 
@@ -51,9 +52,10 @@ std::optional<IpAddress> read_ip(std::string_view text) {
   return mapped;
 }
 
+// In ::ffff:0:0/96 (RFC 4291, 2.5.5.2).
 bool is_mapped(const IpAddress& ip) {
-  return ip.family == IpFamily::v6 &&
-         IN6_IS_ADDR_V4MAPPED(reinterpret_cast<const in6_addr*>(ip.bytes.data()));
+  constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return ip.family == IpFamily::v6 && std::equal(kMapped.begin(), kMapped.end(), ip.bytes.begin());
 }
 
 // What an address is that no machine can have as its own, or that nobody should write like this.
