@@ -71,7 +71,6 @@ cloud::Subject subject_of(const kube::Node& node) {
                          .provider_id = node.provider_id,
                          .ready = is_ready(node),
                          .initialized = node.find_taint(kUninitializedTaint) == nullptr,
-                         .announced = is_announced(node),
                          .is_protected = says_so(node, kNodeProtectAnnotation),
                          .created = node.meta.creation_time,
                          .confirmed_gone_until = confirmed_gone_until(node)};
@@ -81,6 +80,7 @@ cloud::Subject subject_of(const kube::Node& node) {
   subject.control_plane = std::ranges::any_of(kControlPlaneLabels, [&](std::string_view label) {
     return node.meta.labels.find(label).has_value();
   });
+  subject.announced = is_announced(node) || subject.confirmed_gone_until.has_value();
   return subject;
 }
 
