@@ -10,6 +10,7 @@
 #include "isthmus/app/feature_gates.h"
 #include "isthmus/app/flags.h"
 #include "isthmus/base/clock.h"
+#include "isthmus/cloud/deletion_policy.h"
 
 namespace isthmus::app {
 
@@ -63,17 +64,7 @@ struct LifecycleFlags {
   std::int64_t concurrent_syncs = 10;
   bool out_of_service_taint = false;
   std::string deletion = "strict";
-  // Their floors, and why, stand in cloud/deletion_policy.h.
-  std::int64_t confirmations = 3;
-  Duration confirmation_spacing = std::chrono::seconds(30);
-  Duration min_absence = std::chrono::minutes(2);
-  Duration heartbeat_silence = std::chrono::minutes(1);
-  Duration not_ready = std::chrono::minutes(1);
-  Duration min_age = std::chrono::minutes(10);
-  double rate = 0.1;
-  std::int64_t burst = 3;
-  std::int64_t zone_freeze_percent = 33;
-  std::int64_t latch_percent = 10;
+  cloud::DeletionPolicy policy;  // Its mode is what `deletion` says.
 };
 
 struct ServiceFlags {

@@ -20,34 +20,34 @@ constexpr std::int64_t kConfirmationsMax = 100;
 
 void add_evidence_flags(FlagTable& table, LifecycleFlags& flags) {
   const std::string group(kGroup);
-  table.integer("node-deletion-confirmations", flags.confirmations, cloud::kConfirmationsMin,
+  table.integer("node-deletion-confirmations", flags.policy.confirmations, cloud::kConfirmationsMin,
                 kConfirmationsMax, group,
                 "Answers by id that must say that a machine is gone before its Node is deleted.");
-  table.positive_duration("node-deletion-confirmation-spacing", flags.confirmation_spacing, group,
-                          "How far apart these answers must be; at least 10s.");
-  table.positive_duration("node-deletion-min-absence", flags.min_absence, group,
+  table.positive_duration("node-deletion-confirmation-spacing", flags.policy.confirmation_spacing,
+                          group, "How far apart these answers must be; at least 10s.");
+  table.positive_duration("node-deletion-min-absence", flags.policy.min_absence, group,
                           "How long the machine must have been gone by them; at least 1m.");
-  table.positive_duration("node-deletion-heartbeat-silence", flags.heartbeat_silence, group,
+  table.positive_duration("node-deletion-heartbeat-silence", flags.policy.heartbeat_silence, group,
                           "How long its kubelet must not have renewed its Lease; at least 40s.");
-  table.positive_duration("node-deletion-not-ready", flags.not_ready, group,
+  table.positive_duration("node-deletion-not-ready", flags.policy.not_ready, group,
                           "How long its Node must not have been Ready; at least 40s.");
-  table.positive_duration("node-deletion-min-age", flags.min_age, group,
+  table.positive_duration("node-deletion-min-age", flags.policy.min_age, group,
                           "How old the Node must be, unless the cloud has once said that its "
                           "machine is there; at least 2m.");
 }
 
 void add_budget_flags(FlagTable& table, LifecycleFlags& flags) {
   const std::string group(kGroup);
-  table.number("node-deletion-rate", flags.rate, kRateMin, kRateMax, group,
+  table.number("node-deletion-rate", flags.policy.zone_rate, kRateMin, kRateMax, group,
                "Nodes that may be deleted per second and zone.");
-  table.integer("node-deletion-burst", flags.burst, 1, kBurstMax, group,
+  table.integer("node-deletion-burst", flags.policy.zone_burst, 1, kBurstMax, group,
                 "Nodes of a zone that may be deleted at once.");
-  table.integer("node-deletion-zone-freeze-percent", flags.zone_freeze_percent, 1,
+  table.integer("node-deletion-zone-freeze-percent", flags.policy.zone_freeze_percent, 1,
                 cloud::kZoneFreezePercentMax, group,
                 "Share of a zone's Nodes whose machines seem to be gone from which on none of the "
                 "zone is deleted.");
-  table.integer("node-deletion-latch-percent", flags.latch_percent, 1, cloud::kLatchPercentMax,
-                group,
+  table.integer("node-deletion-latch-percent", flags.policy.latch_percent, 1,
+                cloud::kLatchPercentMax, group,
                 "Share of the cluster's Nodes whose machines seem to have gone within 10m above "
                 "which none is deleted.");
 }
@@ -78,12 +78,13 @@ void check_lifecycle_flags(const LifecycleFlags& flags, Mistakes& mistakes) {
     Duration floor;
   };
   const std::array<Floor, 5> floors{{
-      {"--node-deletion-confirmation-spacing", flags.confirmation_spacing,
+      {"--node-deletion-confirmation-spacing", flags.policy.confirmation_spacing,
        cloud::kConfirmationSpacingMin},
-      {"--node-deletion-min-absence", flags.min_absence, cloud::kMinAbsenceMin},
-      {"--node-deletion-heartbeat-silence", flags.heartbeat_silence, cloud::kHeartbeatSilenceMin},
-      {"--node-deletion-not-ready", flags.not_ready, cloud::kNotReadyMin},
-      {"--node-deletion-min-age", flags.min_age, cloud::kMinAgeMin},
+      {"--node-deletion-min-absence", flags.policy.min_absence, cloud::kMinAbsenceMin},
+      {"--node-deletion-heartbeat-silence", flags.policy.heartbeat_silence,
+       cloud::kHeartbeatSilenceMin},
+      {"--node-deletion-not-ready", flags.policy.not_ready, cloud::kNotReadyMin},
+      {"--node-deletion-min-age", flags.policy.min_age, cloud::kMinAgeMin},
   }};
   for (const Floor& each : floors) {
     if (each.value >= each.floor) continue;
@@ -97,18 +98,9 @@ controllers::NodeLifecycleOptions lifecycle_options(const LifecycleFlags& flags)
   options.plan.out_of_service = flags.out_of_service_taint;
   options.rounds.period = flags.monitor_period;
   options.rounds.calls_at_once = static_cast<std::size_t>(flags.concurrent_syncs);
-  options.policy = {
-      .mode = cloud::parse_deletion_mode(flags.deletion).value_or(cloud::DeletionMode::strict),
-      .confirmations = flags.confirmations,
-      .confirmation_spacing = flags.confirmation_spacing,
-      .min_absence = flags.min_absence,
-      .heartbeat_silence = flags.heartbeat_silence,
-      .not_ready = flags.not_ready,
-      .min_age = flags.min_age,
-      .zone_rate = flags.rate,
-      .zone_burst = flags.burst,
-      .zone_freeze_percent = flags.zone_freeze_percent,
-      .latch_percent = flags.latch_percent};
+  options.policy = flags.policy;
+  options.policy.mode =
+      cloud::parse_deletion_mode(flags.deletion).value_or(cloud::DeletionMode::strict);
   return options;
 }
 

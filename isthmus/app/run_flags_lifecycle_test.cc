@@ -42,24 +42,24 @@ TEST(lifecycle_flags, say_when_a_node_is_deleted) {
 }
 
 TEST(lifecycle_flags, go_down_to_their_floors_and_the_policy_with_them) {
-  const LifecycleFlags floors{.confirmations = 2,
-                              .confirmation_spacing = 10s,
-                              .min_absence = 1min,
-                              .heartbeat_silence = 40s,
-                              .not_ready = 40s,
-                              .min_age = 2min,
-                              .zone_freeze_percent = 55,
-                              .latch_percent = 25};
+  const LifecycleFlags floors{.policy = {.confirmations = 2,
+                                         .confirmation_spacing = 10s,
+                                         .min_absence = 1min,
+                                         .heartbeat_silence = 40s,
+                                         .not_ready = 40s,
+                                         .min_age = 2min,
+                                         .zone_freeze_percent = 55,
+                                         .latch_percent = 25}};
   EXPECT_THAT(mistakes_of(floors), IsEmpty());
   EXPECT_TRUE(is_within_limits(lifecycle_options(floors).policy));
 }
 
 TEST(lifecycle_flags, below_their_floors_are_refused_by_name_and_together) {
-  const LifecycleFlags wrong{.confirmation_spacing = 9s,
-                             .min_absence = 59s,
-                             .heartbeat_silence = 39s,
-                             .not_ready = 39s,
-                             .min_age = 119s};
+  const LifecycleFlags wrong{.policy = {.confirmation_spacing = 9s,
+                                        .min_absence = 59s,
+                                        .heartbeat_silence = 39s,
+                                        .not_ready = 39s,
+                                        .min_age = 119s}};
   EXPECT_THAT(
       mistakes_of(wrong),
       ElementsAre("--node-deletion-confirmation-spacing: must be at least 10s: less would "
