@@ -11,7 +11,6 @@
 #include "isthmus/controllers/node_labels.h"
 #include "isthmus/controllers/node_subject.h"
 #include "isthmus/controllers/node_wishes.h"
-#include "isthmus/kube/checked_patch.h"
 
 namespace isthmus::controllers {
 namespace {
@@ -69,9 +68,8 @@ NodeController::NodeController(NodeControllerOptions options, kube::Store<kube::
       teller_(recorder),
       recorder_(recorder),
       claims_(nodes),
-      newest_(nodes),
+      writer_(nodes, api, node_projection()),
       contested_(clock, metrics, {.controller = std::string(kName)}),
-      decoder_(node_projection()),
       taint_removal_delay_(metrics.histogram(
           "node_controller_cloud_provider_taint_removal_delay_seconds",
           "From the creation of a Node to the removal of its taint.", delay_buckets())),
@@ -82,7 +80,7 @@ NodeController::NodeController(NodeControllerOptions options, kube::Store<kube::
 Task<Result<kube::Action>> NodeController::reconcile(kube::ObjectKey key) {
   // An object that cannot be read is left alone until it can be; it is not gone.
   if (nodes_.unreadable(key)) co_return kube::Action::done();
-  NodePtr node = newest_.find(key);
+  NodePtr node = writer_.find(key);
   for (int attempts = 0; node && attempts < kAttemptsMax; ++attempts) {
     const Result<Step> step = co_await attempt(node);
     if (!step) co_return std::unexpected(step.error());
@@ -237,33 +235,17 @@ Task<Result<NodeController::Patched>> NodeController::patch_addresses(
 
 Task<Result<NodeController::Patched>> NodeController::patch(NodePtr node, std::string subresource,
                                                             kube::Patch patch, kube::Node after) {
-  kube::PatchRequest request{.object = kube::name_of(*node),
-                             .subresource = std::move(subresource),
-                             .patch = std::move(patch),
-                             .metadata_only = true};
-  Result<std::string> answer = co_await kube::checked_patch(api_, std::move(request));
+  Result<std::string> answer =
+      co_await writer_.send(node, std::move(subresource), std::move(patch));
   if (answer.outcome() == Outcome::absent) co_return Patched{false, nullptr};
   if (answer.outcome() == Outcome::conflict) {
     count("conflict", "");
-    NodePtr live = CO_TRY(co_await read_live(kube::name_of(*node)));
-    if (live) newest_.learn(*node, live);
+    NodePtr live = CO_TRY(co_await writer_.read_live(node));
     co_return Patched{false, std::move(live)};
   }
   if (!answer) co_return std::unexpected(write_failed(*node, std::move(answer.error())));
-  auto metadata = CO_TRY(decoder_.object<kube::NodeMetadata>(*answer, node->meta.key));
-  if (metadata.meta.uid != node->meta.uid) co_return fail(Outcome::lost, "another Node answered");
-  after.meta = std::move(metadata.meta);
-  auto patched = std::make_shared<const kube::Node>(std::move(after));
-  newest_.learn(*node, patched);
+  NodePtr patched = CO_TRY(writer_.answered(*node, *answer, std::move(after)));
   co_return Patched{true, std::move(patched)};
-}
-
-Task<Result<NodeController::NodePtr>> NodeController::read_live(kube::ObjectName name) {
-  Result<std::string> answer = co_await api_.get(name);
-  if (answer.outcome() == Outcome::absent) co_return nullptr;
-  if (!answer) co_return std::unexpected(std::move(answer.error()));
-  kube::Node live = CO_TRY(decoder_.object<kube::Node>(*answer, name.key));
-  co_return std::make_shared<const kube::Node>(std::move(live));
 }
 
 Error NodeController::write_failed(const kube::Node& node, Error error) {

@@ -28,10 +28,9 @@
 #include "isthmus/cloud/cache.h"
 #include "isthmus/controllers/contested.h"
 #include "isthmus/controllers/machine_claims.h"
-#include "isthmus/controllers/newest.h"
 #include "isthmus/controllers/node_plan.h"
+#include "isthmus/controllers/node_writer.h"
 #include "isthmus/controllers/teller.h"
-#include "isthmus/kube/api/decode.h"
 #include "isthmus/kube/api_door.h"
 #include "isthmus/kube/controller.h"
 #include "isthmus/kube/recorder.h"
@@ -91,17 +90,11 @@ class NodeController final : public kube::Reconciler {
   Result<Step> refuse(const Refuse& refusal);
   Result<Step> cloud_failed(const kube::Node& node, Error error);
 
-  // One patch. Done: the Node as patched. Not done, because it is no longer what was decided about:
-  // the Node as it is live, null if it is gone.
-  struct Patched {
-    bool done;
-    NodePtr node;
-  };
+  using Patched = NodeWriter::Patched;
   Task<Result<Patched>> patch_addresses(NodePtr node, std::vector<kube::NodeAddress> addresses);
   // `after`: the Node as the patch leaves it, but for its metadata.
   Task<Result<Patched>> patch(NodePtr node, std::string subresource, kube::Patch patch,
                               kube::Node after);
-  Task<Result<NodePtr>> read_live(kube::ObjectName name);
   Error write_failed(const kube::Node& node, Error error);
 
   kube::Action next_refresh() const { return kube::Action::again_after(options_.refresh_every); }
@@ -117,9 +110,8 @@ class NodeController final : public kube::Reconciler {
   Teller teller_;
   kube::Recorder& recorder_;
   MachineClaims claims_;
-  Newest<kube::Node> newest_;
+  NodeWriter writer_;
   ContestedFields contested_;
-  kube::Decoder decoder_;
   Histogram& taint_removal_delay_;
   Histogram& initial_sync_delay_;
 };

@@ -36,6 +36,12 @@ class NodeWriter final {
   // The live Node; null if it is gone.
   Task<Result<NodePtr>> read_live(NodePtr node);
 
+  // The two halves of change(), for a caller who says itself what becomes of a refusal. The answer
+  // to a patch of `subresource` is read by answered(), with the Node as the patch leaves it but for
+  // its metadata.
+  Task<Result<std::string>> send(NodePtr node, std::string subresource, kube::Patch patch);
+  Result<NodePtr> answered(const kube::Node& node, std::string& answer, kube::Node after);
+
   // Deletes exactly this Node at exactly this version. Ok also when it is gone already; conflict:
   // it has changed, or another Node has its name.
   Task<Result<>> remove(NodePtr node);
