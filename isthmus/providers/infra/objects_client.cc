@@ -24,13 +24,17 @@ constexpr Duration kTakingDown = std::chrono::seconds(1);
 // Of a refusal to stream; what is longer is no problem of ours.
 constexpr std::size_t kRefusalBytesMax = 64 * 1024;
 
+// Of paths.
+constexpr std::string_view kBalancers = "loadbalancers";
+constexpr std::string_view kRouteTables = "routetables";
+
 std::string path_of(std::string_view kind, const ObjectId& id) {
   return fmt::format("/v1/owners/{}/{}/{}", net::percent_encode(id.owner), kind,
                      net::percent_encode(id.name));
 }
-std::string balancer_path(const ObjectId& id) { return path_of("loadbalancers", id); }
+std::string balancer_path(const ObjectId& id) { return path_of(kBalancers, id); }
 std::string target_set_path(const ObjectId& id) { return path_of("targetsets", id); }
-std::string route_table_path(const ObjectId& id) { return path_of("routetables", id); }
+std::string route_table_path(const ObjectId& id) { return path_of(kRouteTables, id); }
 
 bool is_success(const net::Response& response) {
   return response.status == 200 || response.status == 201;
@@ -108,6 +112,62 @@ Result<Object> about(const ObjectId& id, Object object) {
 
 }  // namespace
 
+template <class Object>
+struct ObjectsClient::Kind {
+  std::string_view collection;
+  std::string_view not_found;  // The problem that says that there is none.
+  std::string_view leaving;    // What is said while it goes.
+  Result<Object> (*decode)(std::string_view json);
+};
+
+const ObjectsClient::Kind<api::LoadBalancer> ObjectsClient::kBalancerKind{
+    .collection = kBalancers,
+    .not_found = api::problem::load_balancer_not_found,
+    .leaving = "the load balancer is being taken down",
+    .decode = api::decode_load_balancer};
+
+const ObjectsClient::Kind<api::RouteTable> ObjectsClient::kRouteTableKind{
+    .collection = kRouteTables,
+    .not_found = api::problem::route_table_not_found,
+    .leaving = "the routes are being taken away",
+    .decode = api::decode_route_table};
+
+template <class Object>
+Task<Result<Object>> ObjectsClient::find(Kind<Object> kind, ObjectId id) {
+  const std::string path = path_of(kind.collection, id);
+  const net::Response response = CO_TRY(co_await look(path));
+  if (response.status == 200) {
+    Object answered = CO_TRY(kind.decode(response.body));
+    co_return about(id, std::move(answered));
+  }
+  Error error = error_of(response, clock_.wall_now());
+  if (says_there_is_none(response, kind.not_found, path)) error.outcome = Outcome::absent;
+  co_return std::unexpected(std::move(error));
+}
+
+template <class Object>
+Task<Result<>> ObjectsClient::remove(Kind<Object> kind, ObjectId id) {
+  const std::string path = path_of(kind.collection, id);
+  const net::Response response = CO_TRY(co_await change("DELETE", path, path));
+  if (says_there_is_none(response, kind.not_found, path)) co_return Result<>{};
+  if (response.status != 200 && response.status != 202) {
+    co_return std::unexpected(error_of(response, clock_.wall_now()));
+  }
+  Object leaving = CO_TRY(kind.decode(response.body));
+  CO_TRY(about(id, std::move(leaving)));
+  co_return fail(Outcome::busy, std::string(kind.leaving), kTakingDown);
+}
+
+Task<Result<std::string>> ObjectsClient::page(std::string_view collection, std::string owner,
+                                              int limit, std::string continue_token) {
+  std::vector<std::pair<std::string, std::string>> parameters{{"limit", std::to_string(limit)}};
+  if (!continue_token.empty()) parameters.emplace_back("continue", std::move(continue_token));
+  const std::string path = fmt::format("/v1/owners/{}/{}", net::percent_encode(owner), collection);
+  net::Response response = CO_TRY(co_await send("GET", net::with_query(path, parameters)));
+  if (response.status != 200) co_return std::unexpected(error_of(response, clock_.wall_now()));
+  co_return std::move(response.body);
+}
+
 Task<Result<std::optional<net::Response>>> ObjectsClient::put_balancer(Wish wish, bool dry_run) {
   std::vector<std::pair<std::string, std::string>> parameters;
   if (dry_run) parameters.emplace_back("dryRun", "true");
@@ -151,42 +211,18 @@ Task<Result<std::optional<api::DryRun>>> ObjectsClient::plan(Wish wish) {
 }
 
 Task<Result<api::LoadBalancer>> ObjectsClient::balancer(ObjectId id) {
-  const std::string path = balancer_path(id);
-  const net::Response response = CO_TRY(co_await look(path));
-  if (response.status == 200) {
-    api::LoadBalancer answered = CO_TRY(api::decode_load_balancer(response.body));
-    co_return about(id, std::move(answered));
-  }
-  Error error = error_of(response, clock_.wall_now());
-  if (says_there_is_none(response, api::problem::load_balancer_not_found, path)) {
-    error.outcome = Outcome::absent;
-  }
-  co_return std::unexpected(std::move(error));
+  return find(kBalancerKind, std::move(id));
 }
 
 Task<Result<>> ObjectsClient::remove_balancer(ObjectId id) {
-  const std::string path = balancer_path(id);
-  const net::Response response = CO_TRY(co_await change("DELETE", path, path));
-  if (says_there_is_none(response, api::problem::load_balancer_not_found, path)) {
-    co_return Result<>{};
-  }
-  if (response.status != 200 && response.status != 202) {
-    co_return std::unexpected(error_of(response, clock_.wall_now()));
-  }
-  api::LoadBalancer leaving = CO_TRY(api::decode_load_balancer(response.body));
-  CO_TRY(about(id, std::move(leaving)));
-  co_return fail(Outcome::busy, "the load balancer is being taken down", kTakingDown);
+  return remove(kBalancerKind, std::move(id));
 }
 
 Task<Result<api::LoadBalancerList>> ObjectsClient::balancers(std::string owner,
                                                              std::string continue_token) {
-  std::vector<std::pair<std::string, std::string>> parameters{
-      {"limit", std::to_string(kBalancersPerPage)}};
-  if (!continue_token.empty()) parameters.emplace_back("continue", std::move(continue_token));
-  const std::string path = fmt::format("/v1/owners/{}/loadbalancers", net::percent_encode(owner));
-  const net::Response response = CO_TRY(co_await send("GET", net::with_query(path, parameters)));
-  if (response.status != 200) co_return std::unexpected(error_of(response, clock_.wall_now()));
-  co_return api::decode_load_balancer_list(response.body);
+  const std::string body = CO_TRY(
+      co_await page(kBalancers, std::move(owner), kBalancersPerPage, std::move(continue_token)));
+  co_return api::decode_load_balancer_list(body);
 }
 
 Task<Result<api::TargetSet>> ObjectsClient::put_target_set(ObjectId id, std::string body) {
@@ -234,42 +270,18 @@ Task<Result<ObjectsClient::PutRoutes>> ObjectsClient::put_route_table(ObjectId i
 }
 
 Task<Result<api::RouteTable>> ObjectsClient::route_table(ObjectId id) {
-  const std::string path = route_table_path(id);
-  const net::Response response = CO_TRY(co_await look(path));
-  if (response.status == 200) {
-    api::RouteTable answered = CO_TRY(api::decode_route_table(response.body));
-    co_return about(id, std::move(answered));
-  }
-  Error error = error_of(response, clock_.wall_now());
-  if (says_there_is_none(response, api::problem::route_table_not_found, path)) {
-    error.outcome = Outcome::absent;
-  }
-  co_return std::unexpected(std::move(error));
+  return find(kRouteTableKind, std::move(id));
 }
 
 Task<Result<>> ObjectsClient::remove_route_table(ObjectId id) {
-  const std::string path = route_table_path(id);
-  const net::Response response = CO_TRY(co_await change("DELETE", path, path));
-  if (says_there_is_none(response, api::problem::route_table_not_found, path)) {
-    co_return Result<>{};
-  }
-  if (response.status != 200 && response.status != 202) {
-    co_return std::unexpected(error_of(response, clock_.wall_now()));
-  }
-  api::RouteTable leaving = CO_TRY(api::decode_route_table(response.body));
-  CO_TRY(about(id, std::move(leaving)));
-  co_return fail(Outcome::busy, "the routes are being taken away", kTakingDown);
+  return remove(kRouteTableKind, std::move(id));
 }
 
 Task<Result<api::RouteTableList>> ObjectsClient::route_tables(std::string owner,
                                                               std::string continue_token) {
-  std::vector<std::pair<std::string, std::string>> parameters{
-      {"limit", std::to_string(kRouteTablesPerPage)}};
-  if (!continue_token.empty()) parameters.emplace_back("continue", std::move(continue_token));
-  const std::string path = fmt::format("/v1/owners/{}/routetables", net::percent_encode(owner));
-  const net::Response response = CO_TRY(co_await send("GET", net::with_query(path, parameters)));
-  if (response.status != 200) co_return std::unexpected(error_of(response, clock_.wall_now()));
-  co_return api::decode_route_table_list(response.body);
+  const std::string body = CO_TRY(co_await page(kRouteTables, std::move(owner), kRouteTablesPerPage,
+                                                std::move(continue_token)));
+  co_return api::decode_route_table_list(body);
 }
 
 Task<Result<std::unique_ptr<net::LineReader>>> ObjectsClient::watch(std::string owner,

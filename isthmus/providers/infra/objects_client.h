@@ -112,6 +112,18 @@ class ObjectsClient final {
                                      std::string body = {});
   Task<Result<std::optional<net::Response>>> put_balancer(Wish wish, bool dry_run);
 
+  // What is said alike of every kind of object that takes a while to go.
+  template <class Object>
+  struct Kind;
+  static const Kind<isthmus::infra::api::LoadBalancer> kBalancerKind;
+  static const Kind<isthmus::infra::api::RouteTable> kRouteTableKind;
+  template <class Object>
+  Task<Result<Object>> find(Kind<Object> kind, ObjectId id);
+  template <class Object>
+  Task<Result<>> remove(Kind<Object> kind, ObjectId id);
+  Task<Result<std::string>> page(std::string_view collection, std::string owner, int limit,
+                                 std::string continue_token);
+
   net::Transport& transport_;
   const Clock& clock_;
   SeenVersions seen_;
