@@ -1,14 +1,12 @@
 #include "isthmus/providers/fake/fake_load_balancers.h"
 
 #include <algorithm>
-#include <deque>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "isthmus/base/scope.h"
-#include "isthmus/base/signal.h"
 #include "isthmus/providers/fake/fake_changes.h"
 #include "isthmus/providers/fake/fake_target_sets.h"
 
@@ -18,46 +16,6 @@ using cloud::LoadBalancerNews;
 using cloud::LoadBalancerPreview;
 using cloud::LoadBalancerSpec;
 using cloud::LoadBalancerState;
-
-// One who follows, as long as the call lasts.
-class FakeLoadBalancers::Follower {
- public:
-  explicit Follower(FakeLoadBalancers& owner) : owner_(owner) { owner_.followers_.push_back(this); }
-  ~Follower() { owner_.followers_.remove(this); }
-  Follower(const Follower&) = delete;
-  Follower& operator=(const Follower&) = delete;
-
-  void hear(LoadBalancerNews piece) {
-    news.push_back(std::move(piece));
-    woken.set();
-  }
-  void cut() {
-    is_cut = true;
-    woken.set();
-  }
-  // For news, or the moment. Without one no timer is armed, so that a world where nothing else
-  // happens is at its end.
-  Task<Result<>> wait_until(std::optional<Moment> moment) {
-    if (!moment) {
-      Result<> told = co_await wait();
-      co_return told;
-    }
-    Result<> told = co_await with_deadline(*moment, wait());
-    co_return told;
-  }
-
-  std::deque<LoadBalancerNews> news;
-  Signal woken;
-  bool is_cut = false;
-
- private:
-  Task<Result<>> wait() {
-    CO_TRY(co_await woken.wait());
-    co_return {};
-  }
-
-  FakeLoadBalancers& owner_;
-};
 
 FakeLoadBalancers::~FakeLoadBalancers() {
   ISTHMUS_ASSERT(followers_.empty(), "somebody follows a cloud that is gone");
@@ -179,20 +137,11 @@ Task<Result<>> FakeLoadBalancers::follow(std::function<void(LoadBalancerNews)> t
   if (!tells) co_return fail(Outcome::unsupported, "this cloud does not say what happens");
   Scope& here = co_await current_scope();
   catch_up(here.loop().now());
-  Follower follower(*this);
+  Follower follower(followers_);
   follower.hear(everything());
-  while (!follower.is_cut) {
-    follower.woken.clear();
-    while (!follower.news.empty() && !follower.is_cut) {
-      LoadBalancerNews piece = std::move(follower.news.front());
-      follower.news.pop_front();
-      tell(std::move(piece));
-    }
-    const Result<> woken = co_await follower.wait_until(next_event());
-    if (!woken && here.is_cancelled()) co_return woken;
-    catch_up(here.loop().now());
-  }
-  co_return fail(Outcome::lost, "the stream was cut");
+  Result<> ended = co_await follower.listen(
+      std::move(tell), [this] { return next_event(); }, [this](Moment now) { catch_up(now); });
+  co_return ended;
 }
 
 void FakeLoadBalancers::touched(std::string_view name, bool asked_for) {

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,6 +17,7 @@
 #include "isthmus/base/clock.h"
 #include "isthmus/cloud/provider.h"
 #include "isthmus/providers/fake/fake_calls.h"
+#include "isthmus/providers/fake/fake_follower.h"
 #include "isthmus/providers/fake/fake_pool.h"
 
 namespace isthmus::providers::fake {
@@ -96,7 +96,7 @@ class FakeLoadBalancers final : public cloud::LoadBalancers {
   cloud::LoadBalancerState state_of(std::string_view name) const;
 
  private:
-  class Follower;
+  using Follower = FakeFollower<cloud::LoadBalancerNews>;
 
   Result<> validate(const cloud::LoadBalancerSpec& spec) const;
   std::string holder(std::string_view name) const { return owner + "/" + std::string(name); }
@@ -111,7 +111,7 @@ class FakeLoadBalancers final : public cloud::LoadBalancers {
   FakePool* pool_in_use_ = &pool;
   std::uint64_t revision_ = 0;
   std::map<std::string, std::uint64_t, std::less<>> last_generations_;  // Of what is gone.
-  std::list<Follower*> followers_;
+  Follower::All followers_;
 };
 
 }  // namespace isthmus::providers::fake

@@ -1,13 +1,11 @@
 #include "isthmus/providers/fake/fake_route_tables.h"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "isthmus/base/scope.h"
-#include "isthmus/base/signal.h"
 
 namespace isthmus::providers::fake {
 
@@ -16,45 +14,6 @@ using cloud::RouteState;
 using cloud::RouteTableSpec;
 using cloud::RouteTableState;
 using News = std::optional<RouteTableState>;
-
-// One who follows, as long as the call lasts.
-class FakeRouteTables::Follower {
- public:
-  Follower(FakeRouteTables& owner, std::string name_) : name(std::move(name_)), owner_(owner) {
-    owner_.followers_.push_back(this);
-  }
-  ~Follower() { owner_.followers_.remove(this); }
-  Follower(const Follower&) = delete;
-  Follower& operator=(const Follower&) = delete;
-
-  void hear(News piece) {
-    news.push_back(std::move(piece));
-    woken.set();
-  }
-  // For news, or the moment. Without one no timer is armed, so that a world where nothing else
-  // happens is at its end.
-  Task<Result<>> wait_until(std::optional<Moment> moment) {
-    if (!moment) {
-      Result<> told = co_await wait();
-      co_return told;
-    }
-    Result<> told = co_await with_deadline(*moment, wait());
-    co_return told;
-  }
-
-  const std::string name;
-  std::deque<News> news;
-  Signal woken;
-  bool is_cut = false;
-
- private:
-  Task<Result<>> wait() {
-    CO_TRY(co_await woken.wait());
-    co_return {};
-  }
-
-  FakeRouteTables& owner_;
-};
 
 FakeRouteTables::~FakeRouteTables() {
   ISTHMUS_ASSERT(followers_.empty(), "somebody follows a cloud that is gone");
@@ -132,20 +91,11 @@ Task<Result<>> FakeRouteTables::follow(std::string name, Tell tell) {
   if (!supported || !tells) co_return fail(Outcome::unsupported, "this cloud tells nothing");
   Scope& here = co_await current_scope();
   catch_up(here.loop().now());
-  Follower follower(*this, name);
+  Follower follower(followers_, name);
   follower.hear(standing.contains(name) ? News(state_of(name)) : std::nullopt);
-  while (!follower.is_cut) {
-    follower.woken.clear();
-    while (!follower.news.empty() && !follower.is_cut) {
-      News piece = std::move(follower.news.front());
-      follower.news.pop_front();
-      tell(std::move(piece));
-    }
-    const Result<> woken = co_await follower.wait_until(next_event());
-    if (!woken && here.is_cancelled()) co_return woken;
-    catch_up(here.loop().now());
-  }
-  co_return fail(Outcome::lost, "the stream was cut");
+  Result<> ended = co_await follower.listen(
+      std::move(tell), [this] { return next_event(); }, [this](Moment now) { catch_up(now); });
+  co_return ended;
 }
 
 void FakeRouteTables::touched(std::string_view name, bool asked_for) {
@@ -158,10 +108,7 @@ void FakeRouteTables::touched(std::string_view name, bool asked_for) {
 }
 
 void FakeRouteTables::cut_follows() {
-  for (Follower* follower : followers_) {
-    follower->is_cut = true;
-    follower->woken.set();
-  }
+  for (Follower* follower : followers_) follower->cut();
 }
 
 RouteTableState FakeRouteTables::state_of(std::string_view name) const {
@@ -282,7 +229,7 @@ std::optional<Moment> FakeRouteTables::next_event() const {
 
 void FakeRouteTables::tell(const std::string& name) {
   for (Follower* follower : followers_) {
-    if (follower->name != name) continue;
+    if (follower->about != name) continue;
     follower->hear(standing.contains(name) ? News(state_of(name)) : std::nullopt);
   }
 }

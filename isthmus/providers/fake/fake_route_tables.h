@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +18,7 @@
 #include "isthmus/base/clock.h"
 #include "isthmus/cloud/provider.h"
 #include "isthmus/providers/fake/fake_calls.h"
+#include "isthmus/providers/fake/fake_follower.h"
 #include "isthmus/providers/fake/fake_router.h"
 
 namespace isthmus::providers::fake {
@@ -77,7 +77,7 @@ class FakeRouteTables final : public cloud::RouteTables {
   cloud::RouteTableState state_of(std::string_view name) const;
 
  private:
-  class Follower;
+  using Follower = FakeFollower<std::optional<cloud::RouteTableState>>;
 
   Result<> validate(const cloud::RouteTableSpec& spec) const;
   bool is_known(const cloud::Route& route) const;
@@ -91,7 +91,7 @@ class FakeRouteTables final : public cloud::RouteTables {
   const std::vector<cloud::Instance>& machines_;
   const FakeRouteTables* neighbour_ = nullptr;
   std::map<std::string, std::uint64_t, std::less<>> last_generations_;  // Of what is gone.
-  std::list<Follower*> followers_;
+  Follower::All followers_;
 };
 
 }  // namespace isthmus::providers::fake
