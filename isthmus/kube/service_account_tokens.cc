@@ -124,40 +124,35 @@ void ServiceAccountTokens::rejected(const Secret& token) {
   if (token == token_) token_ = {};
 }
 
-Task<Result<std::string>> AccountApi::get(ObjectName object) {
+template <class T>
+Task<Result<T>> AccountApi::with_token(Task<Result<T>> call) {
   CO_TRY(co_await tokens_.ensure());
-  Result<std::string> answer = co_await next_.get(std::move(object));
+  Result<T> answer = co_await std::move(call);
   co_return answer;
+}
+
+Task<Result<std::string>> AccountApi::get(ObjectName object) {
+  return with_token(next_.get(std::move(object)));
 }
 
 Task<Result<std::string>> AccountApi::list(ListRequest request) {
-  CO_TRY(co_await tokens_.ensure());
-  Result<std::string> answer = co_await next_.list(std::move(request));
-  co_return answer;
+  return with_token(next_.list(std::move(request)));
 }
 
 Task<Result<std::unique_ptr<WatchStream>>> AccountApi::watch(WatchRequest request) {
-  CO_TRY(co_await tokens_.ensure());
-  Result<std::unique_ptr<WatchStream>> answer = co_await next_.watch(std::move(request));
-  co_return answer;
+  return with_token(next_.watch(std::move(request)));
 }
 
 Task<Result<std::string>> AccountApi::create(CreateRequest request) {
-  CO_TRY(co_await tokens_.ensure());
-  Result<std::string> answer = co_await next_.create(std::move(request));
-  co_return answer;
+  return with_token(next_.create(std::move(request)));
 }
 
 Task<Result<std::string>> AccountApi::patch(PatchRequest request) {
-  CO_TRY(co_await tokens_.ensure());
-  Result<std::string> answer = co_await next_.patch(std::move(request));
-  co_return answer;
+  return with_token(next_.patch(std::move(request)));
 }
 
 Task<Result<>> AccountApi::remove(DeleteRequest request) {
-  CO_TRY(co_await tokens_.ensure());
-  Result<> answer = co_await next_.remove(std::move(request));
-  co_return answer;
+  return with_token(next_.remove(std::move(request)));
 }
 
 }  // namespace isthmus::kube

@@ -83,6 +83,10 @@ class AccountApi final : public ApiDoor {
   Task<Result<>> remove(DeleteRequest request) override;
 
  private:
+  // Asks for a token where none is good, then makes the call, which does nothing before.
+  template <class T>
+  Task<Result<T>> with_token(Task<Result<T>> call);
+
   ApiDoor& next_;
   ServiceAccountTokens& tokens_;
 };
