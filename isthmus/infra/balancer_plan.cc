@@ -138,12 +138,7 @@ BalancerPlan plan_delete(const LedgerSnapshot& snapshot, const ObjectName& name,
   plan.record = *standing;
   plan.generation_before = metadata.generation;
   if (standing->is_leaving()) return plan;
-  if (metadata.deletion_protection) {
-    return refused(api::make_problem(
-        problem::deletion_protected,
-        fmt::format("{} is protected; put it with deletionProtection: false first",
-                    to_string(name))));
-  }
+  if (auto failure = protection_failure(metadata)) return refused(*failure);
   plan.write = true;
   plan.record.metadata.deletion_requested_at = now;
   plan.record.metadata.generation = std::max(metadata.generation, kernel_generation);

@@ -24,4 +24,12 @@ std::optional<api::Problem> precondition_failure(const Preconditions& preconditi
   return std::nullopt;
 }
 
+std::optional<api::Problem> protection_failure(const api::Metadata& metadata) {
+  if (!metadata.deletion_protection) return std::nullopt;
+  return api::make_problem(
+      api::problem::deletion_protected,
+      fmt::format("{}/{} is protected; put it with deletionProtection: false first", metadata.owner,
+                  metadata.name));
+}
+
 }  // namespace isthmus::infra

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "isthmus/infra/api/object.h"
 #include "isthmus/infra/api/problem.h"
 #include "isthmus/infra/store/store.h"
 
@@ -20,5 +21,8 @@ struct Preconditions {
 std::optional<api::Problem> precondition_failure(const Preconditions& preconditions,
                                                  std::string_view noun,
                                                  std::optional<Revision> standing);
+
+// deletion-protected where an object's owner has said that it must not be deleted.
+std::optional<api::Problem> protection_failure(const api::Metadata& metadata);
 
 }  // namespace isthmus::infra

@@ -214,12 +214,7 @@ RouteTablePlan plan_delete_route_table(const LedgerSnapshot& snapshot, const Obj
   plan.record = *standing;
   plan.generation_before = metadata.generation;
   if (standing->is_leaving()) return plan;
-  if (metadata.deletion_protection) {
-    return refused(api::make_problem(
-        problem::deletion_protected,
-        fmt::format("{} is protected; put it with deletionProtection: false first",
-                    to_string(name))));
-  }
+  if (auto failure = protection_failure(metadata)) return refused(*failure);
   plan.write = true;
   plan.record.metadata.deletion_requested_at = now;
   return plan;

@@ -110,12 +110,7 @@ TargetSetPlan plan_delete_target_set(const LedgerSnapshot& snapshot, const Objec
   if (auto failure = precondition_failure(preconditions, "target set", metadata.revision)) {
     return refused(*failure);
   }
-  if (metadata.deletion_protection) {
-    return refused(api::make_problem(
-        problem::deletion_protected,
-        fmt::format("{} is protected; put it with deletionProtection: false first",
-                    to_string(name))));
-  }
+  if (auto failure = protection_failure(metadata)) return refused(*failure);
   if (auto failure = use_failure(snapshot, name)) return refused(*failure);
   TargetSetPlan plan;
   plan.record = *standing;
