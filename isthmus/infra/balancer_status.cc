@@ -6,17 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "isthmus/infra/condition_teller.h"
+
 namespace isthmus::infra {
 namespace {
 
 using api::ConditionStatus;
-
-// A condition without the fields that all of them have alike.
-struct Said {
-  ConditionStatus status;
-  std::string_view reason;
-  std::string message;
-};
 
 Said accepted(const Findings& findings) {
   if (findings.refused) {
@@ -206,14 +201,7 @@ api::LoadBalancerStatus status_of(const BalancerRecord& record, const Findings& 
   status.repairs = findings.repairs.count;
   status.last_repair = findings.repairs.last;
   status.last_repair_reason = findings.repairs.last_reason;
-  auto say = [&](std::string_view type, const Said& said) {
-    api::set(status.conditions, {.type = std::string(type),
-                                 .status = said.status,
-                                 .reason = std::string(said.reason),
-                                 .message = said.message,
-                                 .last_transition = now,
-                                 .observed_generation = record.metadata.generation});
-  };
+  const ConditionTeller say(status.conditions, record.metadata.generation, now);
   const std::vector<Said> needed = {accepted(findings), allocated(record), programmed(findings)};
   say(api::condition::accepted, needed[0]);
   say(api::condition::address_allocated, needed[1]);

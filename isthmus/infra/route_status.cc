@@ -5,17 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "isthmus/infra/condition_teller.h"
+
 namespace isthmus::infra {
 namespace {
 
 using api::ConditionStatus;
 using api::RouteState;
-
-struct Said {
-  ConditionStatus status;
-  std::string_view reason;
-  std::string message;
-};
 
 // "2 of 7 routes are in conflict; 10.244.1.0/24: …"
 std::string told(const RouteTableRecord& record, const RouteFindings& findings, RouteState state,
@@ -66,14 +62,7 @@ api::RouteTableStatus status_of(const RouteTableRecord& record, RouteFindings fi
   status.observed_generation = record.metadata.generation;
   status.applied_generation = findings.applied_generation;
   status.conditions = before.conditions;
-  auto say = [&](std::string_view type, const Said& said) {
-    api::set(status.conditions, {.type = std::string(type),
-                                 .status = said.status,
-                                 .reason = std::string(said.reason),
-                                 .message = said.message,
-                                 .last_transition = now,
-                                 .observed_generation = record.metadata.generation});
-  };
+  const ConditionTeller say(status.conditions, record.metadata.generation, now);
   const Said is_programmed = programmed(record, findings);
   say(api::condition::accepted, {ConditionStatus::is_true, api::condition::accepted, ""});
   say(api::condition::programmed, is_programmed);
