@@ -9,6 +9,7 @@
 #include "isthmus/app/explain_options.h"
 #include "isthmus/app/explain_table.h"
 #include "isthmus/app/lifecycle.h"
+#include "isthmus/app/look_options.h"
 #include "isthmus/app/run_config.h"
 
 namespace isthmus::app {
@@ -72,12 +73,7 @@ int explain_command(const std::vector<std::string>& arguments, const Environment
     return kExitDone;
   }
   std::optional<RunSetup> setup = prepare_look(world, options.run, environment, parsed.mistakes);
-  if (!mistakes.empty() || !parsed.mistakes.empty()) {
-    const std::string between = mistakes.empty() || parsed.mistakes.empty() ? "" : "\n";
-    fmt::print(stderr, "isthmus explain:\n{}{}{}\n", mistakes.text(), between,
-               parsed.mistakes.text());
-    return kExitFailed;
-  }
+  if (tell_mistakes("explain", mistakes, parsed.mistakes)) return kExitFailed;
   return show(world, options, *setup);
 }
 

@@ -1,6 +1,6 @@
 #include "isthmus/app/explain_options.h"
 
-#include "isthmus/app/plan_options.h"
+#include "isthmus/app/look_options.h"
 #include "isthmus/base/text.h"
 
 namespace isthmus::app {
@@ -13,9 +13,7 @@ FlagTable explain_flags(ExplainOptions& options) {
       "with the right it takes.\nThe flags are those of the manager (isthmus run); without "
       "--cloud-config nothing is asked of the cloud.\n"
       "Exit code 0: nothing is broken. 1: bad flags, or no answer at all. 3: a link is broken.");
-  const std::string what = "What to show";
-  table.choice("output", options.output, {"table", "json"}, what, "For people or for programs.");
-  table.choice("o", options.output, {"table", "json"}, what, "The same as --output.");
+  add_output_flags(table, options.output);
   return table;
 }
 
@@ -36,15 +34,8 @@ void take_explain_words(std::vector<std::string>& arguments, ExplainOptions& opt
     mistakes.add(quoted(words[0]), "is not one of service, node");
     return;
   }
-  const Result<kube::ObjectKey> name = kube::parse_object_key(words[1]);
-  const bool has_space = name && !name->name_space.empty();
-  if (!name || has_space != (options.kind == "service")) {
-    mistakes.add(quoted(words[1]), options.kind == "service"
-                                       ? "a Service is named NAMESPACE/NAME"
-                                       : "a Node is named without a namespace");
-    return;
-  }
-  options.name = *name;
+  const auto name = read_object_name(options.kind, words[1], mistakes);
+  if (name) options.name = *name;
 }
 
 }  // namespace isthmus::app

@@ -8,6 +8,7 @@
 #include "isthmus/app/cluster_plan.h"
 #include "isthmus/app/commands.h"
 #include "isthmus/app/lifecycle.h"
+#include "isthmus/app/look_options.h"
 #include "isthmus/app/plan_options.h"
 #include "isthmus/app/plan_table.h"
 #include "isthmus/app/run_config.h"
@@ -73,11 +74,7 @@ int plan_command(const std::vector<std::string>& arguments, const Environment& e
   if (setup && !setup->cloud.provider) {
     parsed.mistakes.add("--cloud-provider", "is required, as in --cloud-provider=isthmus");
   }
-  if (!mistakes.empty() || !parsed.mistakes.empty()) {
-    const std::string between = mistakes.empty() || parsed.mistakes.empty() ? "" : "\n";
-    fmt::print(stderr, "isthmus plan:\n{}{}{}\n", mistakes.text(), between, parsed.mistakes.text());
-    return kExitFailed;
-  }
+  if (tell_mistakes("plan", mistakes, parsed.mistakes)) return kExitFailed;
   return show(world, options, *setup);
 }
 

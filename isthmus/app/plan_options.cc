@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "isthmus/app/look_options.h"
 #include "isthmus/base/text.h"
 
 namespace isthmus::app {
@@ -29,21 +29,10 @@ FlagTable plan_flags(PlanOptions& options) {
       "nothing.\nThe flags are those of isthmus run; a Service is named NAMESPACE/NAME.\n"
       "Exit code 0: shown. 1: bad flags, or not everything could be asked.\nWith "
       "--detailed-exitcode, 2: something is to be done.");
-  const std::string what = "What to show";
-  table.choice("output", options.output, {"table", "json"}, what, "For people or for programs.");
-  table.choice("o", options.output, {"table", "json"}, what, "The same as --output.");
-  table.boolean("detailed-exitcode", options.detailed_exit_code, what,
+  add_output_flags(table, options.output);
+  table.boolean("detailed-exitcode", options.detailed_exit_code, std::string(kWhatToShow),
                 "Exit with 2 when something is to be done.");
   return table;
-}
-
-std::vector<std::string> take_words(std::vector<std::string>& arguments) {
-  const auto end = std::ranges::find_if(
-      arguments, [](const std::string& argument) { return argument.starts_with('-'); });
-  std::vector<std::string> words(std::make_move_iterator(arguments.begin()),
-                                 std::make_move_iterator(end));
-  arguments.erase(arguments.begin(), end);
-  return words;
 }
 
 void take_plan_words(std::vector<std::string>& arguments, PlanOptions& options,
@@ -61,15 +50,8 @@ void take_plan_words(std::vector<std::string>& arguments, PlanOptions& options,
     options.name = {.name = words[1]};  // A destination has a slash of its own.
     return;
   }
-  const Result<kube::ObjectKey> name = kube::parse_object_key(words[1]);
-  const bool has_space = name && !name->name_space.empty();
-  if (!name || has_space != (options.kind == "service")) {
-    mistakes.add(quoted(words[1]), options.kind == "service"
-                                       ? "a Service is named NAMESPACE/NAME"
-                                       : "a Node is named without a namespace");
-    return;
-  }
-  options.name = *name;
+  const auto name = read_object_name(options.kind, words[1], mistakes);
+  if (name) options.name = *name;
 }
 
 }  // namespace isthmus::app

@@ -28,7 +28,4 @@ FlagTable plan_flags(PlanOptions& options);
 // into the options. Mistakes name the word.
 void take_plan_words(std::vector<std::string>& arguments, PlanOptions& options, Mistakes& mistakes);
 
-// The words before the first flag, taken out of the arguments.
-std::vector<std::string> take_words(std::vector<std::string>& arguments);
-
 }  // namespace isthmus::app
