@@ -15,15 +15,7 @@ namespace isthmus::infra::drivers {
 namespace {
 
 // In a network namespace of the test's own, where no backend of this machine has a claim.
-class HostClaimTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string refusal = testing::gain_privilege();
-    if (refusal.empty()) return;
-    ASSERT_FALSE(testing::everything_is_required()) << refusal;
-    GTEST_SKIP() << refusal;
-  }
-};
+class HostClaimTest : public testing::PrivilegedTest {};
 
 TEST_F(HostClaimTest, the_second_is_refused_and_told_who_has_it) {
   Result<HostClaim> first = HostClaim::take();
