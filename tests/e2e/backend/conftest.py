@@ -7,7 +7,9 @@ import yaml
 
 from harness import isthmus, programs, wait
 from harness.openapi import CheckedClient, Contract
+from harness.pods import Pods
 from specs import condition
+from tables import Tables
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +50,17 @@ def net(make_net):
 @pytest.fixture
 def backend(net, make_backend):
     return make_backend(net)
+
+
+@pytest.fixture
+def pods(net):
+    return Pods(net)
+
+
+@pytest.fixture
+def tables(backend):
+    """Route tables; the test's `backend` is one that may hold some (tables.with_owners)."""
+    return Tables(backend)
 
 
 class Backend:

@@ -4,7 +4,6 @@ them."""
 import json
 
 from harness import isthmus
-from harness.pods import Pods  # noqa: F401  For the tests here.
 from harness.wait import until
 from specs import condition
 

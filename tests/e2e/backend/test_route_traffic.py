@@ -3,7 +3,7 @@
 import pytest
 
 from specs import inline, names
-from tables import Pods, Tables, ours, with_owners
+from tables import ours, with_owners
 
 
 @pytest.fixture
@@ -12,19 +12,9 @@ def net(make_net, rootless):
 
 
 @pytest.fixture
-def pods(net):
-    return Pods(net)
-
-
-@pytest.fixture
 def backend(net, make_backend, directory):
     """Its client is the owner `one`, and it knows the machines."""
     return with_owners(net, make_backend, directory)
-
-
-@pytest.fixture
-def tables(backend):
-    return Tables(backend)
 
 
 def test_packets_reach_what_lies_behind_a_machine(net, pods, backend, tables):

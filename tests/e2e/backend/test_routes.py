@@ -8,23 +8,13 @@ import pytest
 from harness import isthmus
 from harness.wait import until
 from specs import names, problem
-from tables import CIDRS, TOKENS, Pods, Tables, kernel_routes, ours, with_owners
-
-
-@pytest.fixture
-def pods(net):
-    return Pods(net)
+from tables import CIDRS, TOKENS, kernel_routes, ours, with_owners
 
 
 @pytest.fixture
 def backend(net, make_backend, directory):
     """Its client is the owner `one`, and it knows the machines."""
     return with_owners(net, make_backend, directory)
-
-
-@pytest.fixture
-def tables(backend):
-    return Tables(backend)
 
 
 def test_a_table_is_changed_and_deleted(net, pods, backend, tables):
