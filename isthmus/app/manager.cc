@@ -198,11 +198,16 @@ std::vector<const Manager::Term*> Manager::Parts::terms() const {
 }
 
 // Who stands by, and who has left in order, may tell so. Who has lost a lease tells nothing more,
-// not even what had been waiting: others speak now.
+// not even what had been waiting or is under way: others speak now.
 Result<Moment> Manager::Parts::may_tell() const {
-  const auto is_over = [](const Term* term) { return term->leads && !term->life.holds(); };
-  if (!lost && !std::ranges::any_of(terms(), is_over)) return Moment::max();
-  return fail(Outcome::cancelled, "we have lost the lease");
+  Moment until = Moment::max();
+  for (const Term* term : terms()) {
+    if (!term->leads) continue;
+    if (!term->life.holds()) return fail(Outcome::cancelled, "we have lost the lease");
+    until = std::min(until, term->life.until());
+  }
+  if (lost) return fail(Outcome::cancelled, "we have lost the lease");
+  return until;
 }
 
 Duration Manager::Parts::leads_for(std::string_view controller) const {

@@ -88,6 +88,29 @@ TEST_F(ManagerTest, a_leader_that_was_frozen_writes_nothing_when_it_goes_on) {
   EXPECT_EQ(frozen.answer->outcome(), Outcome::lost);
 }
 
+// It is held up until after the end of the lease, and the process until after both.
+TEST_F(ManagerTest, an_event_that_is_under_way_ends_with_the_lease) {
+  kube::testing::FakeApi event_api(world.loop);
+  OneManager frozen(world, api, "a", {}, {}, &event_api);
+  start(frozen);
+  pass(seconds(5));
+  event_api.latency = seconds(30);
+  register_node("node1");
+  pass(seconds(1));
+  ASSERT_TRUE(initialized("node1"));
+  const unsigned told = event_api.calls(kube::testing::Verb::create, "events");
+  ASSERT_GT(told, 0) << "one is under way";
+  const std::size_t kept = event_api.keys(kube::Event::resource).size();
+
+  world.driver.wait(world.loop.now() + minutes(1));
+  pass(minutes(1) + seconds(20));
+
+  EXPECT_EQ(event_api.calls(kube::testing::Verb::create, "events"), told);
+  EXPECT_EQ(event_api.keys(kube::Event::resource).size(), kept);
+  ASSERT_TRUE(frozen.answer.has_value());
+  EXPECT_EQ(frozen.answer->outcome(), Outcome::lost);
+}
+
 TEST_F(ManagerTest, the_safety_config_map_stops_all_changes_and_keeps_the_lease) {
   OneManager one(world, api, "a");
   const auto say = [this](const std::string& word) {

@@ -27,7 +27,8 @@ inline const kube::ObjectKey kLease{.name_space = "kube-system",
 struct OneManager {
   OneManager(VirtualWorld& world, kube::testing::FakeApi& api, std::string identity,
              ManagerOptions options = {},
-             const std::function<void(providers::fake::FakeProvider&)>& prepare = {})
+             const std::function<void(providers::fake::FakeProvider&)>& prepare = {},
+             kube::ApiDoor* event_api = nullptr)
       : random(std::hash<std::string>{}(identity)), scope(world.loop) {
     auto owned = std::make_unique<providers::fake::FakeProvider>("isthmus");
     provider = owned.get();
@@ -41,7 +42,8 @@ struct OneManager {
     options.node_lifecycle.plan.scheme = "isthmus";
     options.node.refresh_every = std::chrono::seconds(2);
     manager.emplace(
-        ManagerDoors{world.loop, random, metrics, log, api, api, api, api, *cloud, gate},
+        ManagerDoors{world.loop, random, metrics, log, api, api, api,
+                     event_api != nullptr ? *event_api : api, *cloud, gate},
         std::move(options));
   }
 
