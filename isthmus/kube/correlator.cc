@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "isthmus/base/text.h"
 #include "isthmus/kube/api/names.h"
+#include "isthmus/net/digest.h"
 
 namespace isthmus::kube {
 namespace {
@@ -16,6 +18,13 @@ constexpr Duration kSimilarGapMax = std::chrono::minutes(10);
 constexpr double kSpamBurst = 25;
 constexpr Duration kSpamRefill = std::chrono::minutes(5);
 constexpr std::string_view kCombined = "(combined from similar events): ";
+
+// 120 bits of a digest, of which nobody finds two that are the same; a string has room for as many
+// without allocating.
+std::string fingerprint(std::string_view text) {
+  constexpr std::size_t kBytes = 15;
+  return net::sha256(text).substr(0, kBytes);
+}
 
 // Joined with a character that no name contains, so that no two lists make the same key.
 std::string key_of(const std::string& component, const Note& note) {
@@ -41,9 +50,9 @@ std::optional<Event> Correlator::correlate(const std::string& component, const N
   }
   event.message = shortened(event.message, kNoteMessageBytesMax - kEllipsisBytes);
 
-  Told& told = told_.touch(told_key);
+  Told& told = told_.touch(fingerprint(told_key));
   event.last_time = rfc3339(wall_now);
-  if (told.count == 0) told = {make_name(note.about.key.name, wall_now), event.last_time, 0};
+  if (told.count == 0) told = {make_name(note.about.key.name, wall_now), wall_now, 0};
   ++told.count;
   if (is_spam(spam_key, now)) return std::nullopt;
 
@@ -53,7 +62,7 @@ std::optional<Event> Correlator::correlate(const std::string& component, const N
   event.type = note.type;
   event.reason = note.reason;
   event.component = component;
-  event.first_time = told.first_time;
+  event.first_time = rfc3339(told.first);
   event.count = told.count;
   return event;
 }
@@ -61,17 +70,19 @@ std::optional<Event> Correlator::correlate(const std::string& component, const N
 // The set never grows beyond the limit: once it is reached, a message that is new stands for any
 // other.
 bool Correlator::is_combined(const std::string& key, const std::string& message, Moment now) {
-  Similar& similar = similar_.touch(key);
+  Similar& similar = similar_.touch(fingerprint(key));
   if (now - similar.last > kSimilarGapMax) similar.messages.clear();
   similar.last = now;
-  similar.messages.insert(message);
+  std::string said = fingerprint(message);
+  const bool is_new = std::ranges::find(similar.messages, said) == similar.messages.end();
+  if (is_new) similar.messages.push_back(std::move(said));
   if (similar.messages.size() < kMessagesMax) return false;
-  similar.messages.erase(similar.messages.begin());
+  similar.messages.pop_back();
   return true;
 }
 
 bool Correlator::is_spam(const std::string& key, Moment now) {
-  Allowance& allowance = allowances_.touch(key);
+  Allowance& allowance = allowances_.touch(fingerprint(key));
   const auto passed = std::chrono::duration<double>(now - allowance.as_of) /
                       std::chrono::duration<double>(kSpamRefill);
   allowance.spent = std::max(0.0, allowance.spent - passed);

@@ -6,13 +6,14 @@
 // 2. A note that was told before (or the combined event) counts the stored event up.
 // 3. One component may tell 25 notes of one type about one object at once, and one more every five
 //    minutes; the rest is spam.
-// Memory is bounded: 4096 entries for each rule, the least recently used forgotten first.
+// Memory is bounded: 4096 entries for each rule, the least recently used forgotten first. Notes
+// and messages are remembered by fingerprints: their texts would be most of those megabytes.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "isthmus/base/clock.h"
 #include "isthmus/base/random.h"
@@ -33,12 +34,12 @@ class Correlator {
 
  private:
   struct Similar {  // Rule 1.
-    std::set<std::string> messages;
+    std::vector<std::string> messages;
     Moment last{};
   };
   struct Told {  // Rule 2.
     std::string name;
-    std::string first_time;
+    WallTime first{};
     std::int32_t count = 0;
   };
   struct Allowance {  // Rule 3: a token bucket; `spent` tokens as of `as_of`.

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <list>
 #include <map>
-#include <utility>
 
 #include "isthmus/base/result.h"
 
@@ -20,34 +19,38 @@ class Lru {
   // The value of the key, made if there is none; it is the youngest now. Borrowed until the next
   // call.
   Value& touch(const Key& key) {
-    const auto known = places_.find(key);
-    if (known != places_.end()) {
-      entries_.splice(entries_.begin(), entries_, known->second);
-      return entries_.front().second;
+    if (const auto known = entries_.find(key); known != entries_.end()) {
+      order_.splice(order_.begin(), order_, known->second.place);
+      return known->second.value;
     }
     if (entries_.size() == entries_max_) {
-      places_.erase(entries_.back().first);
-      entries_.pop_back();
+      entries_.erase(entries_.find(*order_.back()));
+      order_.pop_back();
     }
-    entries_.emplace_front(key, Value{});
-    places_.emplace(key, entries_.begin());
-    return entries_.front().second;
+    const auto added = entries_.try_emplace(key).first;
+    order_.push_front(&added->first);
+    added->second.place = order_.begin();
+    return added->second.value;
   }
 
   // The value of the key, or null; its age stays as it is. Borrowed until the next call.
   Value* find(const Key& key) {
-    const auto known = places_.find(key);
-    return known == places_.end() ? nullptr : &known->second->second;
+    const auto known = entries_.find(key);
+    return known == entries_.end() ? nullptr : &known->second.value;
   }
 
   std::size_t size() const { return entries_.size(); }
 
  private:
-  using Entries = std::list<std::pair<Key, Value>>;
+  using Order = std::list<const Key*>;
+  struct Entry {
+    Value value = {};
+    typename Order::iterator place = {};
+  };
 
   const std::size_t entries_max_;
-  Entries entries_;  // The youngest first.
-  std::map<Key, typename Entries::iterator> places_;
+  std::map<Key, Entry> entries_;
+  Order order_;  // Borrows the keys; the youngest first.
 };
 
 }  // namespace isthmus::kube
