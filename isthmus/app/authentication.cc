@@ -30,7 +30,7 @@ kube::UserInfo authenticated(kube::UserInfo user) {
 }  // namespace
 
 Credentials credentials_of(const net::Request& request, const net::Peer& peer) {
-  Credentials credentials{.certificates = peer.certificates};
+  Credentials credentials{.certificates = peer.certificates, .network = network_of(peer.address)};
   const std::string_view header = trimmed(request.headers.find("Authorization").value_or(""));
   const std::size_t blank = header.find(' ');
   if (blank != header.npos && equal_without_case(header.substr(0, blank), "bearer")) {
@@ -49,7 +49,9 @@ Authenticator::Authenticator(const ClientTrust* trust, kube::ApiDoor* reviews, D
   if (reviews == nullptr) return;
   tokens_.emplace(
       loop, [reviews](Question question) { return review(*reviews, std::move(question.token)); },
-      [cache_ttl](const kube::TokenReview&) { return cache_ttl; });
+      [cache_ttl](const kube::TokenReview& verdict) {
+        return TokenCache::Sense{.lets_in = verdict.authenticated, .counts_for = cache_ttl};
+      });
 }
 
 Task<Result<kube::UserInfo>> Authenticator::identify(Credentials credentials) {
@@ -60,7 +62,8 @@ Task<Result<kube::UserInfo>> Authenticator::identify(Credentials credentials) {
     refusal = std::move(user.error());
   }
   if (tokens_ && !credentials.token.empty()) {
-    Result<kube::UserInfo> user = co_await by_token(std::move(credentials.token));
+    Result<kube::UserInfo> user =
+        co_await by_token(std::move(credentials.token), std::move(credentials.network));
     co_return user;
   }
   if (refusal) co_return std::unexpected(std::move(*refusal));
@@ -77,12 +80,12 @@ Result<kube::UserInfo> Authenticator::by_certificate(const std::vector<std::stri
       {.name = std::move(subject.common_name), .groups = std::move(subject.organizations)});
 }
 
-Task<Result<kube::UserInfo>> Authenticator::by_token(Secret token) {
+Task<Result<kube::UserInfo>> Authenticator::by_token(Secret token, std::string network) {
   const Result<> sendable = kube::check_token(token.reveal());
   if (!sendable) co_return fail(Outcome::denied, "bearer token: " + sendable.error().message);
   std::string fingerprint = net::sha256(token.reveal());
   kube::TokenReview verdict =
-      CO_TRY(co_await tokens_->get({std::move(fingerprint), std::move(token)}));
+      CO_TRY(co_await tokens_->get({std::move(fingerprint), std::move(token)}, std::move(network)));
   if (!verdict.authenticated) co_return fail(Outcome::denied, "bearer token: " + verdict.error);
   co_return authenticated(std::move(verdict.user));
 }

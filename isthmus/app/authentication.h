@@ -27,6 +27,7 @@ namespace isthmus::app {
 struct Credentials {
   Secret token = {};                           // Of "Authorization: Bearer …"; empty: none.
   std::vector<std::string> certificates = {};  // As in net::Peer.
+  std::string network = {};                    // Where it comes from (network_of).
 };
 Credentials credentials_of(const net::Request& request, const net::Peer& peer);
 
@@ -48,14 +49,15 @@ class Authenticator final {
     std::string fingerprint;
     Secret token;
   };
+  using TokenCache = ReviewCache<Question, kube::TokenReview>;
 
   static Task<Result<kube::TokenReview>> review(kube::ApiDoor& reviews, Secret token);
   Result<kube::UserInfo> by_certificate(const std::vector<std::string>& chain) const;
-  Task<Result<kube::UserInfo>> by_token(Secret token);
+  Task<Result<kube::UserInfo>> by_token(Secret token, std::string network);
 
   const ClientTrust* const trust_;
   const Clock& clock_;
-  std::optional<ReviewCache<Question, kube::TokenReview>> tokens_;
+  std::optional<TokenCache> tokens_;
 };
 
 }  // namespace isthmus::app

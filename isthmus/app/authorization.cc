@@ -24,7 +24,9 @@ Authorizer::Authorizer(kube::ApiDoor* reviews, AuthorizationOptions options, Loo
   verdicts_.emplace(
       loop, [reviews](Question question) { return review(*reviews, std::move(question.body)); },
       [this](const kube::SubjectAccessReview& verdict) {
-        return verdict.allowed ? options_.authorized_ttl : options_.unauthorized_ttl;
+        return VerdictCache::Sense{
+            .lets_in = verdict.allowed,
+            .counts_for = verdict.allowed ? options_.authorized_ttl : options_.unauthorized_ttl};
       });
 }
 
@@ -33,13 +35,14 @@ bool Authorizer::is_open_to_all(std::string_view path) const {
                              [path](const std::string& pattern) { return matches(pattern, path); });
 }
 
-Task<Result<>> Authorizer::check(kube::UserInfo user, std::string verb, std::string path) {
+Task<Result<>> Authorizer::check(kube::UserInfo user, std::string verb, std::string path,
+                                 std::string network) {
   if (user.is_in(kMasters)) co_return Result<>{};
   if (!verdicts_) co_return fail(Outcome::denied, "there is no API server to ask");
   std::string body = kube::access_review_body(user, verb, path);
   std::string fingerprint = net::sha256(body);
-  kube::SubjectAccessReview verdict =
-      CO_TRY(co_await verdicts_->get({std::move(fingerprint), std::move(body)}));
+  kube::SubjectAccessReview verdict = CO_TRY(
+      co_await verdicts_->get({std::move(fingerprint), std::move(body)}, std::move(network)));
   if (!verdict.allowed) co_return fail(Outcome::denied, verdict.reason);
   co_return Result<>{};
 }

@@ -33,19 +33,22 @@ class Authorizer final {
   bool is_open_to_all(std::string_view path) const;
 
   // ok: yes. denied: no, and why, which is for logs; busy, lost, deadline: nobody could tell, now.
-  // Members of system:masters may do everything. `verb` is the HTTP method in lower case.
-  Task<Result<>> check(kube::UserInfo user, std::string verb, std::string path);
+  // Members of system:masters may do everything. `verb` is the HTTP method in lower case, `network`
+  // where the user asks from (network_of).
+  Task<Result<>> check(kube::UserInfo user, std::string verb, std::string path,
+                       std::string network);
 
  private:
   struct Question {
     std::string fingerprint;
     std::string body;
   };
+  using VerdictCache = ReviewCache<Question, kube::SubjectAccessReview>;
 
   static Task<Result<kube::SubjectAccessReview>> review(kube::ApiDoor& reviews, std::string body);
 
   const AuthorizationOptions options_;
-  std::optional<ReviewCache<Question, kube::SubjectAccessReview>> verdicts_;
+  std::optional<VerdictCache> verdicts_;
 };
 
 }  // namespace isthmus::app

@@ -1,5 +1,6 @@
 #include "isthmus/app/authorization.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,8 +15,9 @@ using testing::HasSubstr;
 
 class AuthorizationTest : public testing::Test {
  protected:
-  Outcome check(const std::string& user, const std::string& path = "/metrics") {
-    return world.run(authorizer.check({.name = user, .groups = {"readers"}}, "get", path))
+  Outcome check(const std::string& user, const std::string& path = "/metrics",
+                const std::string& network = "192.0.2.7") {
+    return world.run(authorizer.check({.name = user, .groups = {"readers"}}, "get", path, network))
         .outcome();
   }
 
@@ -60,7 +62,7 @@ TEST_F(AuthorizationTest, a_yes_and_a_no_count_for_times_of_their_own) {
 
 TEST_F(AuthorizationTest, masters_are_not_asked_about) {
   EXPECT_TRUE(
-      world.run(authorizer.check({.name = "a", .groups = {"system:masters"}}, "delete", "/x")));
+      world.run(authorizer.check({.name = "a", .groups = {"system:masters"}}, "delete", "/x", "")));
   EXPECT_EQ(reviews.access_reviews, 0);
 }
 
@@ -72,9 +74,33 @@ TEST_F(AuthorizationTest, an_api_server_that_does_not_tell_is_no_verdict) {
   EXPECT_EQ(check("a"), Outcome::deadline);
 }
 
+TEST_F(AuthorizationTest, who_may_not_asks_for_many_paths_and_keeps_nobody_waiting) {
+  reviews.allowed = {"a get /metrics"};
+  EXPECT_EQ(check("a"), Outcome::ok);
+  reviews.latency = std::chrono::milliseconds(200);
+  Scope scope(world.loop);
+  const auto insist = [](Authorizer& asked, int number) -> Task<Result<>> {
+    for (int i = 0;; ++i) {
+      std::string path = fmt::format("/{}/{}", number, i);
+      std::ignore = co_await asked.check({.name = "system:anonymous"}, "get", std::move(path),
+                                         std::to_string(number % 10));
+      CO_TRY(co_await sleep_for(std::chrono::milliseconds(40)));
+    }
+  };
+  for (int i = 0; i < 100; ++i) scope.spawn(insist, std::ref(authorizer), i);
+  world.advance(seconds(1));
+
+  EXPECT_EQ(check("b"), Outcome::busy);
+  for (int i = 0; i < 3; ++i) {
+    world.advance(seconds(40));
+    EXPECT_EQ(check("a"), Outcome::ok) << i;
+  }
+}
+
 TEST_F(AuthorizationTest, without_an_api_server_nobody_may) {
   Authorizer alone(nullptr, {}, world.loop);
-  EXPECT_EQ(world.run(alone.check({.name = "a"}, "get", "/metrics")).outcome(), Outcome::denied);
+  EXPECT_EQ(world.run(alone.check({.name = "a"}, "get", "/metrics", "")).outcome(),
+            Outcome::denied);
   EXPECT_TRUE(alone.is_open_to_all("/livez"));
 }
 

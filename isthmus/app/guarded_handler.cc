@@ -72,12 +72,13 @@ Task<Result<std::optional<net::Response>>> GuardedHandler::refuse(std::string me
   const std::string verb = lower(std::move(method));
   if (strangers_ == Strangers::local_only) co_return refuse_stranger(verb, path, is_local);
 
+  std::string network = credentials.network;
   Result<kube::UserInfo> user = co_await authenticator_.identify(std::move(credentials));
   if (user.outcome() == Outcome::denied) co_return unauthorized(user.error());
   if (user.outcome() == Outcome::cancelled) co_return std::unexpected(user.error());
   if (!user) co_return unanswerable(user.error());
 
-  const Result<> verdict = co_await authorizer_.check(*user, verb, path);
+  const Result<> verdict = co_await authorizer_.check(*user, verb, path, std::move(network));
   if (verdict.outcome() == Outcome::denied) co_return forbidden(*user, verb, path);
   if (verdict.outcome() == Outcome::cancelled) co_return std::unexpected(verdict.error());
   if (!verdict) co_return unanswerable(verdict.error());

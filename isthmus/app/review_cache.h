@@ -1,16 +1,19 @@
 // What the API server said about callers of ours, remembered for a while.
 //
-// Equal questions at one time are one call. Only verdicts are remembered, never that the API server
-// could not be asked; and no more than there is room for, so that nobody fills our memory by asking
-// for ever new things.
+// Equal questions at one time are one call, and each asker has a place of its own while it waits
+// (review_places.h). Only verdicts are remembered, never that the API server could not be asked;
+// and no more than there is room for, so that nobody fills our memory by asking for ever new
+// things. Refusals have a memory of their own, so that they push out nobody who was let in.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "isthmus/app/review_places.h"
 #include "isthmus/base/loop.h"
 #include "isthmus/base/result.h"
 #include "isthmus/base/scope.h"
@@ -23,14 +26,9 @@ namespace isthmus::app {
 // Beyond that, who asks is told that we cannot know.
 inline constexpr Duration kReviewTimeout = std::chrono::seconds(10);
 
-// A verdict is about a kilobyte: 4 MB at most. At 200 questions a second (secure_port.cc),
-// strangers who try token after token push out nothing that is younger than twenty seconds.
+// In each memory. A verdict is about a kilobyte: 8 MB at most. At 200 questions a second
+// (secure_port.cc), a refusal is there for twenty seconds whatever strangers ask.
 inline constexpr std::size_t kReviewsKeptMax = 4096;
-
-// So many callers may wait for the API server, with each of the two kinds of question: of the 128
-// connections of the secure port this leaves 48 to probes, whatever strangers and the API server
-// do.
-inline constexpr std::size_t kReviewsAtOnceMax = 40;
 
 // An error of asking, as it concerns the caller: that we may not ask, or asked wrongly, is no
 // verdict about anybody, so it is lost like an API server that does not answer.
@@ -43,35 +41,44 @@ inline Error not_told(Error error) {
 
 // A resource. Question has a `fingerprint`, by which equal questions are known and which tells
 // nobody what was asked, and is copied. Outlives all who wait in get().
+//
+// Who was let in once is known for as long as it is remembered, even if that verdict is too old to
+// count: a scraper's place does not depend on what strangers do.
 template <class Question, class Verdict>
 class ReviewCache {
  public:
   using Ask = std::function<Task<Result<Verdict>>(Question)>;
-  using LifeOf = std::function<Duration(const Verdict&)>;
 
-  // `ask` makes one call; `life_of` says for how long its verdict counts.
-  ReviewCache(Loop& loop, Ask ask, LifeOf life_of)
+  // What a verdict comes to.
+  struct Sense {
+    bool lets_in = false;
+    Duration counts_for = {};
+  };
+  using SenseOf = std::function<Sense(const Verdict&)>;
+
+  // `ask` makes one call.
+  ReviewCache(Loop& loop, Ask ask, SenseOf sense_of)
       : loop_(loop),
-        life_of_(std::move(life_of)),
-        kept_(kReviewsKeptMax),
+        sense_of_(std::move(sense_of)),
+        let_in_(kReviewsKeptMax),
+        refused_(kReviewsKeptMax),
         calls_(loop, [ask = std::move(ask)](Same same) {
           return with_timeout(kReviewTimeout, ask(std::move(same.question)));
         }) {}
 
-  // busy: too many callers wait, or the API server is busy; lost, deadline (kReviewTimeout): it
-  // did not tell.
-  Task<Result<Verdict>> get(Question question) {
+  // `network` is where the question comes from (network_of). busy: there is no place to wait at, or
+  // the API server is busy; lost, deadline (kReviewTimeout): it did not tell.
+  Task<Result<Verdict>> get(Question question, std::string network) {
     const std::string fingerprint = question.fingerprint;
-    Kept* kept = kept_.find(fingerprint);
-    if (kept != nullptr && kept->until > loop_.now()) co_return kept->verdict;
-    if (waiting_ >= kReviewsAtOnceMax) {
-      co_return fail(Outcome::busy, "too many callers wait to be looked up");
-    }
-    const Waiting counted(waiting_);
+    if (const Verdict* verdict = remembered(fingerprint)) co_return *verdict;
+    const bool is_known = let_in_.find(fingerprint) != nullptr;
+    const std::optional<ReviewPlaces::Place> place =
+        is_known ? places_.take_for_known() : places_.take_for_stranger(std::move(network));
+    if (!place) co_return fail(Outcome::busy, "too many callers wait to be looked up");
     Result<cloud::Dated<Verdict>> answer =
         co_await calls_.ask(Same{std::move(question)}, Moment::min());
     if (!answer) co_return std::unexpected(not_told(std::move(answer.error())));
-    kept_.touch(fingerprint) = {answer->value, answer->as_of + life_of_(answer->value)};
+    remember(fingerprint, *answer);
     co_return std::move(answer->value);
   }
 
@@ -86,22 +93,31 @@ class ReviewCache {
     Verdict verdict = {};
     Moment until = {};
   };
+  using Memory = kube::Lru<std::string, Kept>;
 
-  class Waiting {
-   public:
-    explicit Waiting(std::size_t& count) : count_(count) { ++count_; }
-    ~Waiting() { --count_; }
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
+  // The verdict that counts now, or null. Borrowed until the next call.
+  const Verdict* remembered(const std::string& fingerprint) {
+    for (Memory* memory : {&let_in_, &refused_}) {
+      const Kept* kept = memory->find(fingerprint);
+      if (kept != nullptr && kept->until > loop_.now()) return &kept->verdict;
+    }
+    return nullptr;
+  }
 
-   private:
-    std::size_t& count_;
-  };
+  // The verdict takes the place of an earlier one of the other sense.
+  void remember(const std::string& fingerprint, const cloud::Dated<Verdict>& answer) {
+    const Sense sense = sense_of_(answer.value);
+    Memory& memory = sense.lets_in ? let_in_ : refused_;
+    Memory& other = sense.lets_in ? refused_ : let_in_;
+    memory.touch(fingerprint) = {answer.value, answer.as_of + sense.counts_for};
+    if (Kept* earlier = other.find(fingerprint)) earlier->until = Moment::min();
+  }
 
   Loop& loop_;
-  LifeOf life_of_;
-  kube::Lru<std::string, Kept> kept_;
-  std::size_t waiting_ = 0;
+  SenseOf sense_of_;
+  Memory let_in_;
+  Memory refused_;
+  ReviewPlaces places_;
   cloud::Coalescer<Same, Verdict> calls_;
 };
 
