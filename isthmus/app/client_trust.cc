@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "isthmus/app/file_stamp.h"
 #include "isthmus/base/scope.h"
 
 namespace isthmus::app {
@@ -9,12 +10,6 @@ namespace {
 
 // A hundred authorities of 2 KB, several times over.
 constexpr std::size_t kPemBytesMax = 1024 * 1024;
-
-std::optional<FileStamp> stamp_of(Files& files, const std::string& path) {
-  Result<FileStamp> stamp = files.stamp(path);
-  if (!stamp) return std::nullopt;
-  return *stamp;
-}
 
 }  // namespace
 
@@ -25,9 +20,8 @@ Result<net::ClientAuthorities> load_client_ca(Files& files, const std::string& p
   return authorities;
 }
 
-Task<Result<>> keep_client_ca_fresh(Files& files, std::string path, ClientTrust& trust,
-                                    Logger& log) {
-  std::optional<FileStamp> seen = stamp_of(files, path);
+Task<Result<>> keep_client_ca_fresh(Files& files, std::string path, std::optional<FileStamp> seen,
+                                    ClientTrust& trust, Logger& log) {
   for (;;) {
     CO_TRY(co_await sleep_for(kClientCaCheckPeriod));
     const std::optional<FileStamp> current = stamp_of(files, path);

@@ -37,10 +37,11 @@ class ClientTrust {
 // The error names the file.
 Result<net::ClientAuthorities> load_client_ca(Files& files, const std::string& path);
 
-// Looks every kClientCaCheckPeriod whether the file has changed; a bad one is logged, and the old
-// authorities stay. Runs until its scope is cancelled.
-Task<Result<>> keep_client_ca_fresh(Files& files, std::string path, ClientTrust& trust,
-                                    Logger& log);
+// Looks every kClientCaCheckPeriod whether the file has changed, first since `seen`, which was
+// taken before the authorities were loaded that `trust` has (file_stamp.h); a bad one is logged,
+// and the old authorities stay. Runs until its scope is cancelled.
+Task<Result<>> keep_client_ca_fresh(Files& files, std::string path, std::optional<FileStamp> seen,
+                                    ClientTrust& trust, Logger& log);
 inline constexpr Duration kClientCaCheckPeriod = std::chrono::seconds(30);
 
 // Follows kube-system/extension-apiserver-authentication. While it is not there, or has no client

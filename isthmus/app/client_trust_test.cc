@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "isthmus/app/file_stamp.h"
 #include "isthmus/base/scope.h"
 #include "isthmus/base/virtual_world.h"
 #include "isthmus/kube/testing/fake_api.h"
@@ -58,8 +59,10 @@ TEST_F(ClientTrustTest, a_file_that_is_missing_or_no_pem_is_named) {
 
 TEST_F(ClientTrustTest, a_file_that_changes_counts_without_a_restart) {
   write(first.pem());
+  const std::optional<FileStamp> seen = stamp_of(files, "ca.crt");
   trust.set(load_client_ca(files, "ca.crt").value());
-  scope.spawn(keep_client_ca_fresh, std::ref(files), "ca.crt", std::ref(trust), std::ref(log));
+  scope.spawn(keep_client_ca_fresh, std::ref(files), "ca.crt", seen, std::ref(trust),
+              std::ref(log));
   world.advance(minutes(1));
   EXPECT_TRUE(trusts(first));
 
@@ -72,6 +75,17 @@ TEST_F(ClientTrustTest, a_file_that_changes_counts_without_a_restart) {
   world.advance(minutes(1));
   EXPECT_TRUE(trusts(second)) << "the old authorities stay";
   EXPECT_TRUE(log.mentions("ca.crt"));
+}
+
+TEST_F(ClientTrustTest, a_file_that_changed_between_loading_and_looking_counts_as_well) {
+  write(first.pem());
+  const std::optional<FileStamp> seen = stamp_of(files, "ca.crt");
+  trust.set(load_client_ca(files, "ca.crt").value());
+  write(second.pem());
+  scope.spawn(keep_client_ca_fresh, std::ref(files), "ca.crt", seen, std::ref(trust),
+              std::ref(log));
+  world.advance(kClientCaCheckPeriod);
+  EXPECT_TRUE(trusts(second));
 }
 
 TEST_F(ClientTrustTest, what_the_api_server_publishes_counts_at_once) {

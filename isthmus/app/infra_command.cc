@@ -23,6 +23,7 @@ struct Backend {
   const infra::Config& config;
   Logger& log;
   CertificateFiles certificate;
+  CertificateStamps stamps;  // Of these files, before they were loaded.
   std::unique_ptr<infra::Server> server;
   std::vector<std::unique_ptr<net::HttpServer>> listeners;
 };
@@ -65,8 +66,8 @@ Task<Result<>> serve(Backend& backend, Wishes& wishes) {
     serving.spawn(&net::HttpServer::run, &listener);
     if (backend.config.listen[i].kind != net::ListenAddress::Kind::https) continue;
     serving.spawn(keep_certificate_fresh, std::ref(backend.world.files()),
-                  std::ref(backend.world.loop()), backend.certificate, std::vector<std::string>{},
-                  std::ref(listener), std::ref(backend.log));
+                  std::ref(backend.world.loop()), backend.certificate, backend.stamps,
+                  std::vector<std::string>{}, std::ref(listener), std::ref(backend.log));
   }
   Result<> ended = co_await serving.join();
   if (wishes.stopping.is_set()) co_return Result<>{};
@@ -92,7 +93,9 @@ int start(net::PosixWorld& world, const std::string& path, const infra::Config& 
   }
   CertificateFiles certificate;
   if (config.tls) certificate = {config.tls->certificate, config.tls->private_key};
-  Backend backend{world, config, log, certificate, std::move(*server), {}};
+  Backend backend{
+      world, config, log, certificate, stamps_of(world.files(), certificate), std::move(*server),
+      {}};
   log.info("starting", {{"version", version()}});
   Result<> ended = run_until_stopped(world, log, kStopGrace,
                                      [&backend](Wishes& wishes) { return serve(backend, wishes); });

@@ -41,10 +41,9 @@ struct OneManager {
     options.node.plan.scheme = "isthmus";
     options.node_lifecycle.plan.scheme = "isthmus";
     options.node.refresh_every = std::chrono::seconds(2);
-    manager.emplace(
-        ManagerDoors{world.loop, random, metrics, log, api, api, api,
-                     event_api != nullptr ? *event_api : api, *cloud, gate},
-        std::move(options));
+    manager.emplace(ManagerDoors{world.loop, random, metrics, log, api, api, api,
+                                 event_api != nullptr ? *event_api : api, *cloud, gate},
+                    std::move(options));
   }
 
   Outcome check(std::string_view name) {

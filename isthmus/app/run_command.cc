@@ -141,9 +141,11 @@ int start(net::PosixWorld& world, RunSetup& setup, Logger& log) {
 }
 
 // Once, so that nobody waits for what a flag does elsewhere.
-void tell_without_effect(const std::string& flags, const FeatureGates& gates, Logger& log) {
+void tell_without_effect(const std::string& flags, const RunOptions& options, Logger& log) {
   if (!flags.empty()) log.info("flags that have no effect here", {{"flags", flags}});
-  const std::string names = gates.without_effect();
+  const std::string unused = without_effect_in_dry_run(options);
+  if (!unused.empty()) log.info("flags that have no effect in a dry run", {{"flags", unused}});
+  const std::string names = options.generic.feature_gates.without_effect();
   if (!names.empty()) log.info("feature gates that have no effect here", {{"gates", names}});
 }
 
@@ -170,7 +172,7 @@ int run_command(const std::vector<std::string>& arguments, const Environment& en
   }
   StderrLogger log(world.loop(), log_format(options.logs.format),
                    log_threshold(options.logs.verbosity));
-  tell_without_effect(table.without_effect(parsed), options.generic.feature_gates, log);
+  tell_without_effect(table.without_effect(parsed), options, log);
   return start(world, *setup, log);
 }
 

@@ -15,6 +15,7 @@
 #include "isthmus/controllers/node_lifecycle.h"
 #include "isthmus/controllers/route.h"
 #include "isthmus/controllers/service.h"
+#include "isthmus/net/http_server.h"
 #include "isthmus/net/tls_policy.h"
 
 namespace isthmus::app {
@@ -54,7 +55,9 @@ controllers::RouteControllerOptions route_options(const RouteFlags& flags);
 
 void add_serving_flags(FlagTable& table, ServingFlags& flags);
 void check_serving_flags(const ServingFlags& flags, Mistakes& mistakes);
+// Both of flags that were checked.
 net::TlsPolicy tls_policy(const ServingFlags& flags);
+net::ListenAddress listen_address(const ServingFlags& flags);
 
 void add_authentication_flags(FlagTable& table, AuthenticationFlags& flags);
 

@@ -1,5 +1,6 @@
-
 #include "isthmus/app/run_flags_impl.h"
+
+#include <fmt/format.h>
 
 namespace isthmus::app {
 namespace {
@@ -20,6 +21,13 @@ void add_tls(FlagTable& table, ServingFlags& flags, const std::string& group) {
              "(X25519); empty: OpenSSL's choice.");
   table.text("tls-min-version", flags.tls_min_version, group,
              "Lowest version of TLS: VersionTLS12 (also if empty) or VersionTLS13.");
+}
+
+Result<net::ListenAddress> parse_address(const ServingFlags& flags) {
+  const std::string& address = flags.bind_address;
+  const std::string host =
+      address.find(':') == std::string::npos ? address : fmt::format("[{}]", address);
+  return net::parse_listen_address(fmt::format("https://{}:{}", host, flags.secure_port));
 }
 
 }  // namespace
@@ -53,12 +61,18 @@ void check_serving_flags(const ServingFlags& flags, Mistakes& mistakes) {
   const auto judge = [&mistakes](std::string_view flag, const auto& parsed) {
     if (!parsed) mistakes.add(flag, parsed.error().message);
   };
+  judge("--bind-address", parse_address(flags));
   judge("--tls-min-version", net::parse_tls_version(flags.tls_min_version));
   judge("--tls-cipher-suites", net::parse_cipher_suites(flags.tls_cipher_suites));
   judge("--tls-curve-preferences", net::parse_curve_preferences(flags.tls_curve_preferences));
 }
 
-// Of flags that were checked.
+net::ListenAddress listen_address(const ServingFlags& flags) {
+  net::ListenAddress address = parse_address(flags).value_or(net::ListenAddress{});
+  address.shares_port = flags.permit_port_sharing;
+  return address;
+}
+
 net::TlsPolicy tls_policy(const ServingFlags& flags) {
   const net::CipherSuites suites =
       net::parse_cipher_suites(flags.tls_cipher_suites).value_or(net::CipherSuites{});

@@ -1,6 +1,11 @@
 #include "isthmus/app/run_options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "isthmus/app/run_flags_impl.h"
 
@@ -28,6 +33,17 @@ FlagTable run_flags(RunOptions& options, std::string usage, std::string descript
   add_compatibility_flags(table, options.compatibility);
   add_refused_flags(table, options.refused);
   return table;
+}
+
+std::string without_effect_in_dry_run(const RunOptions& options) {
+  if (!options.generic.dry_run) return {};
+  std::vector<std::string_view> flags;
+  // Tokens of other accounts would have to be made, and a lease would have to be taken.
+  if (options.generic.use_service_account_credentials) {
+    flags.emplace_back("--use-service-account-credentials");
+  }
+  if (options.migration.enable_leader_migration) flags.emplace_back("--enable-leader-migration");
+  return fmt::format("{}", fmt::join(flags, ", "));
 }
 
 void find_contradictions(const RunOptions& options, Mistakes& mistakes) {

@@ -31,6 +31,35 @@ TEST(run_options, the_defaults_contradict_nothing_once_a_provider_is_named) {
   EXPECT_THAT(contradictions(RunOptions{}), ElementsAre(HasSubstr("--cloud-provider")));
 }
 
+TEST(run_options, values_of_a_secure_port_that_is_off_are_judged_as_well) {
+  RunOptions options = good_options();
+  options.serving.secure_port = 0;
+  options.serving.bind_address = "not an address";
+  options.serving.tls_cert_file = "tls.crt";
+  options.serving.tls_min_version = "VersionTLS10";
+  options.serving.tls_cipher_suites = "TLS_RSA_WITH_RC4_128_SHA";
+  options.serving.tls_curve_preferences = "1";
+  options.authorization.always_allow_paths = "healthz";
+  EXPECT_THAT(
+      contradictions(options),
+      ElementsAre(HasSubstr("--tls-cert-file and --tls-private-key-file: "),
+                  HasSubstr("--bind-address: "), HasSubstr("--tls-min-version: "),
+                  HasSubstr("--tls-cipher-suites: "), HasSubstr("--tls-curve-preferences: "),
+                  HasSubstr("--authorization-always-allow-paths: ")));
+}
+
+TEST(run_options, what_a_dry_run_does_without_is_told_by_name) {
+  RunOptions options = good_options();
+  options.generic.use_service_account_credentials = true;
+  EXPECT_EQ(without_effect_in_dry_run(options), "");
+  options.generic.dry_run = true;
+  EXPECT_EQ(without_effect_in_dry_run(options), "--use-service-account-credentials");
+  options.migration.enable_leader_migration = true;
+  EXPECT_EQ(without_effect_in_dry_run(options),
+            "--use-service-account-credentials, --enable-leader-migration");
+  EXPECT_THAT(contradictions(options), IsEmpty()) << "a manager's own flags serve for its dry run";
+}
+
 TEST(run_options, the_three_lease_times_must_fit_into_each_other) {
   RunOptions options = good_options();
   options.election.lease_duration = seconds(10);

@@ -225,7 +225,6 @@ TEST_F(RunSetupTest, mistakes_of_all_files_are_reported_together) {
   options.serving.tls_cert_file = directory.path("none.crt");
   options.serving.tls_private_key_file = directory.path("none.key");
   options.node.match_order = "name,serial";
-  options.serving.bind_address = "not an address";
 
   EXPECT_FALSE(prepare().has_value());
 
@@ -234,7 +233,6 @@ TEST_F(RunSetupTest, mistakes_of_all_files_are_reported_together) {
   EXPECT_THAT(text, HasSubstr("urll"));
   EXPECT_THAT(text, HasSubstr("none.crt"));
   EXPECT_THAT(text, HasSubstr("serial"));
-  EXPECT_THAT(text, HasSubstr("--bind-address"));
 }
 
 TEST_F(RunSetupTest, outside_a_cluster_the_missing_kubeconfig_is_named) {

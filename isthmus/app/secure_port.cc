@@ -60,11 +60,13 @@ kube::ApiDoor* door(const std::unique_ptr<Delegate>& delegate) {
   return delegate ? &delegate->api : nullptr;
 }
 
-Result<> write_pair(Files& files, const ServingSetup& setup) {
-  if (!setup.writes_pair) return {};
+// The stamps of the files as they are served: written, where the pair was made for them.
+Result<CertificateStamps> settle_pair(Files& files, const ServingSetup& setup) {
+  if (!setup.writes_pair) return setup.stamps;
   TRY(files.write(setup.files.private_key, setup.tls.private_key_pem.reveal(),
                   FileMode::owner_only));
-  return files.write(setup.files.certificate, setup.tls.certificate_pem, FileMode::world_readable);
+  TRY(files.write(setup.files.certificate, setup.tls.certificate_pem, FileMode::world_readable));
+  return stamps_of(files, setup.files);
 }
 
 }  // namespace
@@ -113,6 +115,7 @@ struct SecurePort::Parts {
   OperatorEndpoints endpoints;
   GuardedHandler guard;
   std::unique_ptr<net::HttpServer> server;
+  CertificateStamps stamps;  // Of what it serves.
 };
 
 SecurePort::SecurePort(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -132,7 +135,7 @@ Result<std::unique_ptr<SecurePort>> SecurePort::open(net::PosixWorld& world,
       std::make_unique<Parts>(world, setup, std::move(delegates), std::move(sources), metrics, log);
   parts->server = TRY(
       net::listen(world, setup.address, setup.tls, parts->guard, log, kServerLimits, setup.policy));
-  TRY(write_pair(world.files(), setup));
+  parts->stamps = TRY(settle_pair(world.files(), setup));
   log.info("serving", {{"port", parts->server->port()},
                        {"callers", setup.looks_callers_up() ? "looked up" : "of this machine"}});
   return std::unique_ptr<SecurePort>(new SecurePort(std::move(parts)));
@@ -148,11 +151,11 @@ Task<Result<>> SecurePort::run() {
   all.spawn(&net::HttpServer::run, parts.server.get());
   all.spawn(&LoopLag::run, &parts.lag);
   all.spawn(keep_certificate_fresh, std::ref(parts.world.files()), std::ref(parts.world.loop()),
-            setup.files, setup.names, std::ref(*parts.server), std::ref(parts.log));
+            setup.files, parts.stamps, setup.names, std::ref(*parts.server), std::ref(parts.log));
   if (parts.published) all.spawn(&PublishedClientCa::run, &*parts.published);
   if (!setup.client_ca_file.empty()) {
     all.spawn(keep_client_ca_fresh, std::ref(parts.world.files()), setup.client_ca_file,
-              std::ref(parts.trust), std::ref(parts.log));
+              setup.client_ca_stamp, std::ref(parts.trust), std::ref(parts.log));
   }
   Result<> ended = co_await all.join();
   co_return ended;

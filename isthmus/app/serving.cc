@@ -1,8 +1,6 @@
 #include "isthmus/app/serving.h"
 
-#include <array>
-#include <optional>
-
+#include "isthmus/app/file_stamp.h"
 #include "isthmus/base/scope.h"
 
 namespace isthmus::app {
@@ -12,19 +10,11 @@ namespace {
 constexpr std::size_t kPemBytesMax = 1024 * 1024;
 constexpr Duration kGeneratedLifetime = std::chrono::days(182);
 
-using Stamps = std::array<std::optional<FileStamp>, 2>;
+}  // namespace
 
-std::optional<FileStamp> stamp_of(Files& files, const std::string& path) {
-  Result<FileStamp> stamp = files.stamp(path);
-  if (!stamp) return std::nullopt;
-  return *stamp;
-}
-
-Stamps stamps_of(Files& files, const CertificateFiles& paths) {
+CertificateStamps stamps_of(Files& files, const CertificateFiles& paths) {
   return {stamp_of(files, paths.certificate), stamp_of(files, paths.private_key)};
 }
-
-}  // namespace
 
 Result<net::ServerTls> load_certificate(Files& files, const CertificateFiles& paths,
                                         const std::vector<std::string>& names, WallTime now) {
@@ -38,12 +28,11 @@ Result<net::ServerTls> load_certificate(Files& files, const CertificateFiles& pa
 }
 
 Task<Result<>> keep_certificate_fresh(Files& files, const Clock& clock, CertificateFiles paths,
-                                      std::vector<std::string> names, net::HttpServer& server,
-                                      Logger& log) {
-  Stamps served = stamps_of(files, paths);
+                                      CertificateStamps served, std::vector<std::string> names,
+                                      net::HttpServer& server, Logger& log) {
   for (;;) {
     CO_TRY(co_await sleep_for(paths.empty() ? kGeneratedLifetime : kCertificateCheckPeriod));
-    const Stamps current = stamps_of(files, paths);
+    const CertificateStamps current = stamps_of(files, paths);
     if (!paths.empty() && current == served) continue;
     served = current;
     Result<net::ServerTls> tls = load_certificate(files, paths, names, clock.wall_now());

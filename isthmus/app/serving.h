@@ -2,6 +2,8 @@
 // on the spot.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,12 +29,17 @@ struct CertificateFiles {
 Result<net::ServerTls> load_certificate(Files& files, const CertificateFiles& paths,
                                         const std::vector<std::string>& names, WallTime now);
 
-// Looks every kCertificateCheckPeriod whether the files changed and gives the server the new pair.
-// A bad pair is logged once and the old one stays; so a half-done rotation harms nobody. A pair
-// made on the spot is made anew when half of its year is over. Runs until the scope is cancelled.
+// By which a change of the pair is noticed. Taken before the pair is loaded.
+using CertificateStamps = std::array<std::optional<FileStamp>, 2>;
+CertificateStamps stamps_of(Files& files, const CertificateFiles& paths);
+
+// Looks every kCertificateCheckPeriod whether the files changed, first since `served`, the stamps
+// of the pair that the server has; and gives it the new pair. A bad pair is logged once and the old
+// one stays; so a half-done rotation harms nobody. A pair made on the spot is made anew when half
+// of its year is over. Runs until the scope is cancelled.
 Task<Result<>> keep_certificate_fresh(Files& files, const Clock& clock, CertificateFiles paths,
-                                      std::vector<std::string> names, net::HttpServer& server,
-                                      Logger& log);
+                                      CertificateStamps served, std::vector<std::string> names,
+                                      net::HttpServer& server, Logger& log);
 inline constexpr Duration kCertificateCheckPeriod = std::chrono::seconds(30);
 
 }  // namespace isthmus::app

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "isthmus/app/client_trust.h"
+#include "isthmus/app/file_stamp.h"
 #include "isthmus/app/run_flags_impl.h"
 #include "isthmus/base/text.h"
 
@@ -21,17 +22,6 @@ std::optional<T> take(Result<T> result, std::string_view where, Mistakes& mistak
   if (result) return std::move(*result);
   mistakes.add(where, result.error().message);
   return std::nullopt;
-}
-
-std::optional<net::ListenAddress> listen_address(const ServingFlags& flags, Mistakes& mistakes) {
-  const std::string& address = flags.bind_address;
-  const std::string host =
-      address.find(':') == std::string::npos ? address : fmt::format("[{}]", address);
-  std::optional<net::ListenAddress> parsed =
-      take(net::parse_listen_address(fmt::format("https://{}:{}", host, flags.secure_port)),
-           "--bind-address", mistakes);
-  if (parsed) parsed->shares_port = flags.permit_port_sharing;
-  return parsed;
 }
 
 bool exists(Files& files, const std::string& path) {
@@ -53,6 +43,7 @@ std::optional<net::ServerTls> pair_in(const std::string& directory, Files& files
     return std::nullopt;
   }
   setup.writes_pair = !has_certificate;
+  setup.stamps = stamps_of(files, setup.files);
   const CertificateFiles source = setup.writes_pair ? CertificateFiles{} : setup.files;
   return take(load_certificate(files, source, setup.names, now), "--cert-dir", mistakes);
 }
@@ -63,6 +54,7 @@ std::optional<net::ServerTls> certificate(const ServingFlags& flags, Files& file
     return pair_in(flags.cert_dir, files, now, setup, mistakes);
   }
   setup.files = {flags.tls_cert_file, flags.tls_private_key_file};
+  setup.stamps = stamps_of(files, setup.files);
   return take(load_certificate(files, setup.files, setup.names, now),
               "--tls-cert-file, --tls-private-key-file", mistakes);
 }
@@ -88,6 +80,7 @@ void prepare_authentication(const AuthenticationFlags& flags, Files& files,
   setup.token_ttl = flags.token_cache_ttl;
   setup.client_ca_file = flags.client_ca_file;
   if (!flags.client_ca_file.empty()) {
+    setup.client_ca_stamp = stamp_of(files, flags.client_ca_file);
     setup.client_ca =
         take(load_client_ca(files, flags.client_ca_file), "--client-ca-file", mistakes);
   } else {
@@ -117,13 +110,12 @@ std::optional<ServingSetup> prepare_serving(Files& files, const RunOptions& opti
                                             Mistakes& mistakes) {
   ServingSetup setup;
   setup.names = {"localhost", "127.0.0.1", "::1", environment.host_name};
-  const auto address = listen_address(options.serving, mistakes);
   const auto tls = certificate(options.serving, files, now, setup, mistakes);
   setup.policy = tls_policy(options.serving);
   prepare_authentication(options.authentication, files, environment, setup, mistakes);
   prepare_authorization(options.authorization, files, environment, setup, mistakes);
-  if (!mistakes.empty() || !address || !tls) return std::nullopt;
-  setup.address = *address;
+  if (!mistakes.empty() || !tls) return std::nullopt;
+  setup.address = listen_address(options.serving);
   setup.tls = *tls;
   return setup;
 }

@@ -25,6 +25,7 @@ namespace isthmus::app {
 struct ServingSetup {
   net::ListenAddress address;
   CertificateFiles files;
+  CertificateStamps stamps;        // Of the files when `tls` was loaded.
   std::vector<std::string> names;  // Of a certificate made on the spot.
   net::ServerTls tls;
   bool writes_pair = false;  // The pair was made for `files`, which are not there yet.
@@ -35,6 +36,7 @@ struct ServingSetup {
       authentication;  // Where tokens are reviewed; nullopt: nowhere.
   Duration token_ttl{};
   std::string client_ca_file;  // Empty: the authorities are looked up, if `looks_up_client_ca`.
+  std::optional<FileStamp> client_ca_stamp;         // Of the file when `client_ca` was loaded.
   std::optional<net::ClientAuthorities> client_ca;  // Of the file.
   bool looks_up_client_ca = false;
   bool needs_client_ca = false;  // Not ready before they have been looked up.

@@ -138,6 +138,23 @@ TEST_F(ServingSetupTest, a_directory_without_a_pair_gets_one) {
   EXPECT_EQ(again.tls.certificate_pem, setup.tls.certificate_pem);
 }
 
+TEST_F(ServingSetupTest, files_are_stamped_as_they_were_loaded) {
+  const net::ServerTls pair = net::make_self_signed("test", {"localhost"}, kNow).value();
+  put("tls.crt", pair.certificate_pem);
+  put("tls.key", pair.private_key_pem.reveal());
+  put("ca.crt", net::TestAuthority(kNow).pem());
+  options.serving.tls_cert_file = "tls.crt";
+  options.serving.tls_private_key_file = "tls.key";
+  options.authentication.client_ca_file = "ca.crt";
+
+  const ServingSetup setup = prepare();
+
+  EXPECT_EQ(setup.stamps, stamps_of(files, setup.files));
+  EXPECT_EQ(setup.client_ca_stamp, files.stamp("ca.crt").value());
+  put("tls.key", pair.private_key_pem.reveal());
+  EXPECT_NE(setup.stamps, stamps_of(files, setup.files));
+}
+
 TEST_F(ServingSetupTest, tls_is_spoken_as_the_flags_say) {
   options.serving.tls_min_version = "VersionTLS13";
   options.serving.tls_curve_preferences = "29";
@@ -152,7 +169,6 @@ TEST_F(ServingSetupTest, tls_is_spoken_as_the_flags_say) {
 }
 
 TEST_F(ServingSetupTest, every_mistake_is_told_at_once_under_its_flag) {
-  options.serving.bind_address = "not an address";
   options.serving.tls_cert_file = "none.crt";
   options.serving.tls_private_key_file = "none.key";
   options.authentication.kubeconfig = "none";
@@ -162,8 +178,8 @@ TEST_F(ServingSetupTest, every_mistake_is_told_at_once_under_its_flag) {
   const std::string text = complaints();
 
   for (const char* flag :
-       {"--bind-address:", "--tls-cert-file, --tls-private-key-file:",
-        "--authentication-kubeconfig:", "--client-ca-file:", "--authorization-kubeconfig:"}) {
+       {"--tls-cert-file, --tls-private-key-file:", "--authentication-kubeconfig:",
+        "--client-ca-file:", "--authorization-kubeconfig:"}) {
     EXPECT_THAT(text, HasSubstr(flag));
   }
 }

@@ -39,6 +39,7 @@ class ServingTest : public testing::Test {
   }
   // The files are watched for ten minutes, in the middle of which `change` happens.
   void watch_while(std::function<void()> change) {
+    if (!stamps.front()) stamps = stamps_of(files, paths);
     Result<> watched = world.run(run_watch(*this, std::move(change)));
     EXPECT_TRUE(watched.has_value());
   }
@@ -46,7 +47,8 @@ class ServingTest : public testing::Test {
     Scope& here = co_await current_scope();
     Scope scope(here);
     scope.spawn(keep_certificate_fresh, std::ref(test.files), std::ref(test.world.loop), test.paths,
-                std::vector<std::string>{"localhost"}, std::ref(test.server), std::ref(test.log));
+                test.stamps, std::vector<std::string>{"localhost"}, std::ref(test.server),
+                std::ref(test.log));
     CO_TRY(co_await sleep_for(minutes(5)));
     change();
     CO_TRY(co_await sleep_for(minutes(5)));
@@ -59,6 +61,7 @@ class ServingTest : public testing::Test {
   MemoryLogger log;
   FakeServer server;
   CertificateFiles paths{"tls.crt", "tls.key"};
+  CertificateStamps stamps;  // Of the pair that is served first; none: of that which is there.
 };
 
 TEST_F(ServingTest, a_pair_is_made_on_the_spot_where_no_file_is_named) {
@@ -84,6 +87,17 @@ TEST_F(ServingTest, changed_files_are_served_without_a_restart) {
   put(pair());
   const net::ServerTls next = pair();
   watch_while([&] { put(next); });
+
+  ASSERT_EQ(server.served.size(), 1u);
+  EXPECT_EQ(server.served.front(), next.certificate_pem);
+}
+
+TEST_F(ServingTest, files_that_changed_between_loading_and_serving_are_served_as_well) {
+  put(pair());
+  stamps = stamps_of(files, paths);
+  const net::ServerTls next = pair();
+  put(next);
+  watch_while([] {});
 
   ASSERT_EQ(server.served.size(), 1u);
   EXPECT_EQ(server.served.front(), next.certificate_pem);
