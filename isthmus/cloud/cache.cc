@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "isthmus/cloud/identity.h"
@@ -9,26 +10,49 @@
 namespace isthmus::cloud {
 
 struct InstanceCache::Snapshot {
-  using Index = std::multimap<std::string, std::size_t, std::less<>>;
+  // Where in the listing a key is found. Sorted once, then only read.
+  struct Place {
+    std::string key;
+    std::size_t item;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+  using Index = std::vector<Place>;
 
   explicit Snapshot(Listing<Instance> listing_) : listing(std::move(listing_)) {
     for (std::size_t i = 0; i < listing.items.size(); ++i) {
       const Instance& instance = listing.items[i];
-      by_id.emplace(instance.provider_id, i);
-      if (!instance.system_uuid.empty()) by_uuid.emplace(uuid_key(instance.system_uuid), i);
-      for (const std::string& name : instance.names) by_name.emplace(name_key(name), i);
+      by_id.push_back(i);
+      if (!instance.system_uuid.empty()) by_uuid.emplace_back(uuid_key(instance.system_uuid), i);
+      for (const std::string& name : instance.names) by_name.emplace_back(name_key(name), i);
       for (const Address& address : instance.addresses) {
-        if (address.type == AddressType::internal_ip) by_ip.emplace(ip_key(address.address), i);
+        if (address.type == AddressType::internal_ip)
+          by_ip.emplace_back(ip_key(address.address), i);
       }
     }
+    std::ranges::sort(by_id, [this](std::size_t a, std::size_t b) {
+      return std::tie(id_of(a), a) < std::tie(id_of(b), b);  // Of two that share one, the first.
+    });
+    for (Index* index : {&by_uuid, &by_name, &by_ip}) {
+      std::ranges::sort(*index);
+      index->shrink_to_fit();
+    }
+  }
+
+  const ProviderId& id_of(std::size_t item) const { return listing.items[item].provider_id; }
+
+  const Instance* find(const ProviderId& id) const {
+    const auto id_of_item = std::bind_front(&Snapshot::id_of, this);
+    const auto place = std::ranges::lower_bound(by_id, id, {}, id_of_item);
+    return place != by_id.end() && id_of(*place) == id ? &listing.items[*place] : nullptr;
   }
 
   Listing<Instance> matching(const InstanceQuery& query) const {
     if (query.asks_for_all()) return listing;
     std::set<std::size_t> found;  // In the order of the listing.
     const auto collect = [&](const Index& index, const std::string& key) {
-      const auto [begin, end] = index.equal_range(key);
-      for (auto place = begin; place != end; ++place) found.insert(place->second);
+      for (const Place& place : std::ranges::equal_range(index, key, {}, &Place::key)) {
+        found.insert(place.item);
+      }
     };
     if (!query.system_uuid.empty()) collect(by_uuid, uuid_key(query.system_uuid));
     if (!query.name.empty()) collect(by_name, name_key(query.name));
@@ -39,7 +63,7 @@ struct InstanceCache::Snapshot {
   }
 
   Listing<Instance> listing;
-  std::map<ProviderId, std::size_t> by_id;
+  std::vector<std::size_t> by_id;
   Index by_uuid;
   Index by_name;
   Index by_ip;
@@ -52,7 +76,7 @@ InstanceCache::InstanceCache(Instances& next, Loop& loop, Metrics& metrics, Cach
                             {{"result", "hit"}})),
       misses_(metrics.counter("isthmus_instance_cache_total", "Questions about machines.",
                               {{"result", "miss"}})),
-      singles_(loop, [&next](ProviderId id) { return next.get(std::move(id)); }),
+      singles_(loop, [this, &next](ProviderId id) { return fetch_one(next, std::move(id)); }),
       lists_(loop, [&next](int) { return fetch_list(next); }) {}
 
 InstanceCache::~InstanceCache() = default;
@@ -98,6 +122,15 @@ void InstanceCache::forget() {
   snapshot_.reset();
 }
 
+Task<Result<Instance>> InstanceCache::fetch_one(Instances& next, ProviderId id) {
+  const Moment sent = loop_.now();
+  Result<Instance> answer = co_await next.get(id);
+  const bool is_gone =
+      answer ? answer->presence == Presence::absent : answer.outcome() == Outcome::absent;
+  if (is_gone && on_gone_) on_gone_(id, sent);
+  co_return answer;
+}
+
 Task<Result<InstanceCache::SnapshotPtr>> InstanceCache::fetch_list(Instances& next) {
   Listing<Instance> listing = CO_TRY(co_await next.list({}));
   co_return std::make_shared<const Snapshot>(std::move(listing));
@@ -125,8 +158,8 @@ const Instance* InstanceCache::find_recent(const ProviderId& id, Moment not_befo
     as_of = kept->second.as_of;
   }
   if (!snapshot_ || snapshot_as_of_ < as_of) return recent;
-  const auto place = snapshot_->by_id.find(id);
-  return place == snapshot_->by_id.end() ? recent : &snapshot_->listing.items[place->second];
+  const Instance* listed = snapshot_->find(id);
+  return listed == nullptr ? recent : listed;
 }
 
 bool InstanceCache::list_is_cheaper() {

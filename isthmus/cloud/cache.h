@@ -10,10 +10,12 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "isthmus/base/metrics.h"
@@ -54,6 +56,11 @@ class InstanceCache final {
   using SharedList = std::shared_ptr<const Listing<Instance>>;
   Task<Result<Dated<SharedList>>> whole_list(Duration max_age);
 
+  // Who is told of every answer by id that says "gone", whoever has asked, and when the question
+  // was sent. One at most; null: nobody.
+  using OnGone = std::function<void(const ProviderId& id, Moment sent)>;
+  void on_gone(OnGone tell) { on_gone_ = std::move(tell); }
+
   // Forgets everything; calls under way still answer their askers.
   void forget();
 
@@ -66,6 +73,7 @@ class InstanceCache final {
     Moment as_of;
   };
 
+  Task<Result<Instance>> fetch_one(Instances& next, ProviderId id);
   static Task<Result<SnapshotPtr>> fetch_list(Instances& next);
   Task<Result<Dated<SnapshotPtr>>> recent_list(Moment not_before);
   const Instance* find_recent(const ProviderId& id, Moment not_before) const;
@@ -81,6 +89,7 @@ class InstanceCache final {
   SnapshotPtr snapshot_;
   Moment snapshot_as_of_;
   std::optional<Moment> doubted_at_;  // When a list was last wanted because nothing matched.
+  OnGone on_gone_;
   Coalescer<ProviderId, Instance> singles_;
   Coalescer<int, SnapshotPtr> lists_;  // One key: there is one list.
 };

@@ -1,5 +1,9 @@
 #include "isthmus/cloud/cache.h"
 
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "isthmus/base/virtual_world.h"
@@ -9,6 +13,7 @@ namespace isthmus::cloud {
 namespace {
 
 using std::chrono::seconds;
+using namespace std::chrono_literals;
 
 struct cache : testing::Test {
   cache() {
@@ -159,6 +164,25 @@ TEST_F(cache, shares_the_whole_list_and_says_when_it_was_asked_for) {
   EXPECT_EQ(second->value, first->value);
   EXPECT_EQ(second->as_of, begin);
   EXPECT_EQ(cloud.lists, 1U);
+}
+
+TEST_F(cache, tells_of_each_answer_by_id_that_says_gone_once_and_when_it_was_asked_for) {
+  std::vector<std::pair<ProviderId, Moment>> told;
+  memory.on_gone([&](const ProviderId& id, Moment sent) { told.emplace_back(id, sent); });
+  cloud.faults.delay = seconds(20);
+  const Moment asked = world.loop.now();
+  EXPECT_EQ(get("new", seconds(30)).outcome(), Outcome::absent);
+  ASSERT_TRUE(get("m1", seconds(30)));
+  cloud.machines[2].presence = Presence::absent;
+  ASSERT_TRUE(get("m2", seconds(30)));
+  cloud.faults.error = Error{Outcome::lost, "500"};
+  EXPECT_EQ(get("other", seconds(30)).outcome(), Outcome::lost);
+  cloud.faults.error.reset();
+  EXPECT_THAT(told, testing::ElementsAre(testing::Pair(ProviderId{"fake", "new"}, asked),
+                                         testing::Pair(ProviderId{"fake", "m2"}, asked + 40s)));
+  memory.on_gone(nullptr);
+  EXPECT_EQ(get("new", seconds(30)).outcome(), Outcome::absent);
+  EXPECT_EQ(told.size(), 2U);
 }
 
 TEST_F(cache, serves_two_readers_with_ages_of_their_own) {

@@ -1,7 +1,6 @@
-#include "isthmus/cloud/witness.h"
+#include "isthmus/cloud/witness_impl.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -20,15 +19,6 @@ constexpr Duration kPulsesAgain = std::chrono::seconds(10);
 
 // Ready Nodes that may vouch for a list: any one of them is enough, and some may be rebooting.
 constexpr std::size_t kVouchersMax = 32;
-
-// A cloud that takes back twice what it has said is not just late with its news.
-constexpr int kFlipsMax = 2;
-constexpr Duration kFlipsWithin = std::chrono::minutes(10);
-
-// The live read, which belongs to the evidence, and is only made when nothing else is missing.
-bool is_live_read_to_come(const Unmet& unmet) {
-  return unmet.condition == Condition::live_read && !unmet.not_before;
-}
 
 void earliest(std::optional<Moment>& earliest, Moment moment) {
   earliest = std::min(earliest.value_or(moment), moment);
@@ -59,10 +49,13 @@ void Witness::put(Subject subject, Now now) {
   if (!is_new) census_.remove(record.subject);
   const bool is_other_machine = record.subject.provider_id != subject.provider_id;
   record.subject = std::move(subject);
+  record.is_announced = record.subject.announced;
+  record.subject.announced |= record.subject.is_confirmed_gone(now.wall);
   census_.add(record.subject);
   if (is_other_machine) {
     record.put_at = now.moment;
     acquit(record, now.wall);
+    disputes_.forget(record.subject.uid);
     record.evidence = {};
     const Result<ProviderId> id = parse_provider_id(record.subject.provider_id);
     record.has_exact_id = id && id->scheme == scheme_;
@@ -83,6 +76,7 @@ void Witness::forget(const std::string& uid) {
   if (place == records_.end()) return;
   census_.remove(place->second.subject);
   drop_suspect(place->second);
+  disputes_.forget(uid);
   records_.erase(place);
 }
 
@@ -100,13 +94,33 @@ void Witness::heard_by_id(const std::string& uid, const Result<Instance>& answer
                                                                   : Presence::unknown;
   if (presence == Presence::present) {
     speaks_for(record, true, now);
-  } else if (presence == Presence::absent && !record.subject.ready) {
-    record.evidence.says_gone(sent, now.moment, policy_.confirmation_spacing);
-    speaks_against(record, now.moment);
+  } else if (presence == Presence::absent) {
+    disputes_.said_gone(uid, now.moment);
+    if (!record.subject.ready) {
+      record.evidence.says_gone(sent, now.moment, policy_.confirmation_spacing);
+      speaks_against(record, now.moment);
+    }
   } else if (answer && presence == Presence::unknown) {
     acquit(record, now.wall);
   }
   review(now);
+}
+
+// No confirmation, for it was not asked for when a confirmation was due. Where one answer is enough
+// nothing follows from it at all.
+bool Witness::heard_of(const ProviderId& id, Moment sent, Now now) {
+  if (policy_.mode == DeletionMode::upstream) return false;
+  const std::string provider_id = to_string(id);
+  bool is_news = false;
+  for (auto& [uid, record] : records_) {
+    if (record.subject.provider_id != provider_id || !record.has_exact_id) continue;
+    if (sent < record.put_at || disputes_.is_said_gone(uid)) continue;
+    disputes_.said_gone(uid, now.moment);
+    if (!record.subject.ready) speaks_against(record, now.moment);
+    is_news = true;
+  }
+  if (is_news) review(now);
+  return is_news;
 }
 
 void Witness::heard_list(const Listing<Instance>& listing, Moment started, Now now) {
@@ -232,6 +246,7 @@ void Witness::read_live(const std::string& uid, bool ready, Moment sent) {
 
 void Witness::doubt_everything() {
   for (auto& [uid, record] : records_) record.evidence.doubt();
+  disputes_.clear();
   common_.complete_list.reset();
   common_.verified_at.reset();
   control_.clear();
@@ -243,9 +258,16 @@ void Witness::note_acknowledged(std::string_view id, bool acknowledged) {
 }
 
 void Witness::speaks_for(Record& record, bool by_id, Now now) {
+  const std::string& uid = record.subject.uid;
   const bool took_back =
-      by_id ? record.evidence.lacked_by.has_value() : record.evidence.negatives > 0;
-  if (took_back) count_flip(record, now.moment);
+      by_id ? record.evidence.lacked_by.has_value() : disputes_.is_said_gone(uid);
+  if (took_back && disputes_.took_back(uid, now.moment)) {
+    found_.push_back({Lie::itself,
+                      {uid},
+                      fmt::format("the cloud says of {} both that it is gone and that it is there",
+                                  record.subject.provider_id)});
+  }
+  if (by_id) disputes_.settle(uid);
   record.evidence.seen = true;
   if (record.is_suspect) latches_.views_disagreed();
   acquit(record, now.wall);
@@ -271,17 +293,6 @@ void Witness::drop_suspect(Record& record) {
   latches_.forget(record.subject.uid);
 }
 
-void Witness::count_flip(Record& record, Moment now) {
-  if (now - record.flipped_at > kFlipsWithin) record.flips = 0;
-  record.flipped_at = now;
-  if (++record.flips < kFlipsMax) return;
-  record.flips = 0;
-  found_.push_back({Lie::itself,
-                    {record.subject.uid},
-                    fmt::format("the cloud says of {} both that it is gone and that it is there",
-                                record.subject.provider_id)});
-}
-
 void Witness::call_ended(Outcome outcome, Moment now) {
   if (outcome == Outcome::cancelled) return;
   calls_.push_back({now, outcome != Outcome::ok && outcome != Outcome::absent});
@@ -290,11 +301,18 @@ void Witness::call_ended(Outcome outcome, Moment now) {
 
 // An oath may have run out meanwhile; then only what the cloud says counts.
 void Witness::review(Now now) {
+  disputes_.expire(now.moment);
   for (const std::string& uid : std::vector(suspects_)) {
     Record& record = records_.at(uid);
-    const bool is_accused = record.evidence.lacked_by || record.evidence.negatives > 0;
+    const bool is_sworn = record.subject.is_confirmed_gone(now.wall);
+    if (record.subject.announced && !record.is_announced && !is_sworn) {
+      record.subject.announced = false;
+      latches_.suspected(record.subject, now.moment);
+    }
+    const bool is_accused =
+        record.evidence.lacked_by || record.evidence.negatives > 0 || disputes_.is_said_gone(uid);
     const bool stays = is_accused && !record.subject.ready;
-    if (!stays && !record.subject.is_confirmed_gone(now.wall)) drop_suspect(record);
+    if (!stays && !is_sworn) drop_suspect(record);
   }
   for (Fallen& each : latches_.review(suspected_subjects(), census_, now)) {
     if (each.kind == "last_ready") continue;  // Nobody is Ready: that is no lie.
@@ -305,10 +323,12 @@ void Witness::review(Now now) {
 
 Inquiry Witness::inquiry(Moment now) const {
   Inquiry inquiry;
-  const bool is_watched = !suspects_.empty() || !latches_.fallen().empty();
+  const bool is_watched =
+      !suspects_.empty() || !disputes_.open().empty() || !latches_.fallen().empty();
   if (!is_watched) return inquiry;
   inquiry.uids = to_confirm(now, inquiry.again);
   if (policy_.mode == DeletionMode::upstream) return inquiry;
+  add_disputed(now, inquiry);
 
   const Duration list_every = std::min(policy_.confirmation_spacing, kListEvery);
   const Moment list_due = list_asked_at_ ? *list_asked_at_ + list_every : now;
@@ -332,7 +352,7 @@ std::vector<std::string> Witness::to_confirm(Moment now, std::optional<Moment>& 
     const Record& record = records_.at(uid);
     if (!is_worth_confirming(record)) continue;
     if (++confirmed > kConfirmedAtOnce) break;
-    const Moment due_at = record.asked_at ? *record.asked_at + policy_.confirmation_spacing : now;
+    const Moment due_at = due_by_id(record, now);
     if (now >= due_at) {
       due.push_back(uid);
     } else {
@@ -342,12 +362,31 @@ std::vector<std::string> Witness::to_confirm(Moment now, std::optional<Moment>& 
   return due;
 }
 
+// Asked as often, and also about those who cannot be deleted: it is the cloud that is in question.
+void Witness::add_disputed(Moment now, Inquiry& inquiry) const {
+  std::size_t asked = 0;
+  for (const std::string& uid : disputes_.open()) {
+    const Record& record = records_.at(uid);
+    if (record.is_suspect && is_worth_confirming(record)) continue;  // Asked, when its turn comes.
+    if (++asked > kDisputedAtOnce) break;
+    const Moment due_at = due_by_id(record, now);
+    if (now < due_at) {
+      earliest(inquiry.again, due_at);
+    } else {
+      inquiry.uids.push_back(uid);
+    }
+  }
+}
+
+Moment Witness::due_by_id(const Record& record, Moment now) const {
+  return record.asked_at ? *record.asked_at + policy_.confirmation_spacing : now;
+}
+
 // Who cannot be deleted anyway need not be asked about; its latch opens by views.
 bool Witness::is_worth_confirming(const Record& record) const {
   if (record.subject.is_protected || !record.has_exact_id) return false;
   if (policy_.mode == DeletionMode::upstream) return true;
-  const std::size_t others = census_.ready - (record.subject.ready ? 1 : 0);
-  return latches_.holding(record.subject, others).empty();
+  return latches_.holding(record.subject, others_ready(census_, record.subject)).empty();
 }
 
 std::vector<const Subject*> Witness::suspected_subjects() const {
@@ -364,119 +403,6 @@ bool Witness::is_suspect(const std::string& uid) const {
 const Subject* Witness::find(const std::string& uid) const {
   const auto place = records_.find(uid);
   return place == records_.end() ? nullptr : &place->second.subject;
-}
-
-// --- The verdict: every condition, in order ---
-
-Verdict Witness::judge(const std::string& uid, const Surroundings& around, Now now) const {
-  const auto place = records_.find(uid);
-  if (place == records_.end() || !place->second.is_suspect) return {};
-  const Record& record = place->second;
-
-  Verdict verdict;
-  verdict.unmet = missing(record, now);
-  const bool gone = std::ranges::all_of(verdict.unmet, is_live_read_to_come);
-  if (policy_.mode != DeletionMode::upstream) {
-    judge_health(around, now.moment, verdict.unmet);
-    judge_room(record, now, verdict.unmet);
-  }
-  if (around.lease_left < kLeaseLifeMin) {
-    verdict.unmet.push_back(
-        {Condition::lease_life, "our lease is about to run out",
-         fmt::format("{} of it have to be left", format_duration(kLeaseLifeMin))});
-  }
-  judge_words(record, around, now.moment, verdict.unmet);
-  if (verdict.unmet.size() > 1) std::erase_if(verdict.unmet, is_live_read_to_come);
-  verdict.standing = verdict.unmet.empty()           ? Standing::deletable
-                     : gone                          ? Standing::gone
-                     : record.evidence.negatives > 1 ? Standing::confirming
-                                                     : Standing::suspect;
-  return verdict;
-}
-
-std::vector<Unmet> Witness::missing(const Record& record, Now now) const {
-  const Subject& subject = record.subject;
-  if (policy_.mode == DeletionMode::upstream) {
-    return missing_answer(subject, record.evidence, scheme_, now);
-  }
-  Unmets missing = missing_evidence(subject, record.evidence, common_, scheme_, policy_, now);
-  if (subject.is_confirmed_gone(now.wall)) {
-    // Somebody's oath stands for all of it but the id.
-    std::erase_if(missing, [](const Unmet& each) { return each.condition != Condition::exact_id; });
-  }
-  return missing;
-}
-
-void Witness::judge_health(const Surroundings& around, Moment now, Unmets& unmet) const {
-  const auto add = [&](std::string why, std::string release) {
-    unmet.push_back({Condition::provider_health, std::move(why), std::move(release)});
-  };
-  const auto failed = std::ranges::count_if(
-      calls_, [&](const Call& each) { return each.failed && now - each.at <= kHealthWindow; });
-  if (!around.cloud_is_known) {
-    add("the cloud is not the one that it was, or does not say", "it has to be the same account");
-  } else if (!around.cloud_is_open) {
-    add("the cloud limits us or does not answer", "it has to answer");
-  } else if (failed * 100 >= std::ssize(calls_) * kErrorPercentMax && failed > 0) {
-    add(fmt::format("{} of {} calls to the cloud failed within {}", failed, calls_.size(),
-                    format_duration(kHealthWindow)),
-        fmt::format("fewer than {} % may", kErrorPercentMax));
-  } else if (!common_.complete_list || now - *common_.complete_list > kListAgeMax) {
-    add("the last complete list of the cloud is too old",
-        fmt::format("it may be {} old", format_duration(kListAgeMax)));
-  }
-}
-
-// The stop is about what the cloud says; somebody's oath is something else.
-void Witness::judge_room(const Record& record, Now now, Unmets& unmet) const {
-  const auto append = [&](Unmets more) { std::ranges::move(more, std::back_inserter(unmet)); };
-  const std::size_t others = census_.ready - (record.subject.ready ? 1 : 0);
-  append(latches_.holding(record.subject, others));
-  append(budget_.refusals(removal_of(record), population_without(record), now.moment));
-  if (stop_.stopped(now.moment) && !record.subject.is_confirmed_gone(now.wall)) {
-    unmet.push_back(
-        {Condition::deletions_stopped, stop_.why(),
-         fmt::format("over in {}", format_duration(std::chrono::ceil<std::chrono::seconds>(
-                                       stop_.until() - now.moment))),
-         stop_.until()});
-  }
-}
-
-void Witness::judge_words(const Record& record, const Surroundings& around, Moment now,
-                          Unmets& unmet) const {
-  if (record.subject.is_protected) {
-    unmet.push_back({Condition::is_protected, "an annotation protects the Node",
-                     "somebody has to remove the annotation"});
-  }
-  if (policy_.mode == DeletionMode::observe) {
-    unmet.push_back(
-        {Condition::observe, "deletions are only observed", "a flag has to say otherwise"});
-  }
-  if (around.mutations_stopped) {
-    unmet.push_back({Condition::mutations_stopped, "somebody has stopped all changes",
-                     "somebody has to allow them again"});
-  }
-  if (record.denied_until && now < *record.denied_until) {
-    unmet.push_back({Condition::delete_denied, "the cluster does not let us delete it",
-                     "the role and every admission have to allow it", record.denied_until});
-  }
-}
-
-Removal Witness::removal_of(const Record& record) const {
-  const Subject& subject = record.subject;
-  return {.uid = subject.uid,
-          .zone = subject.zone,
-          .control_plane = subject.control_plane,
-          .announced = subject.announced,
-          .slow = latches_.has_let_through(subject.uid)};
-}
-
-Population Witness::population_without(const Record& record) const {
-  const Subject& subject = record.subject;
-  return {.nodes = census_.nodes,
-          .control_planes = census_.control_planes,
-          .control_planes_ready =
-              census_.control_planes_ready - (subject.control_plane && subject.ready ? 1 : 0)};
 }
 
 void Witness::begin_removal(const std::string& uid, Moment now) {

@@ -17,6 +17,9 @@
 // Whoever uses it passes in what was answered and when, asks what should be asked next (inquiry()),
 // and acts on a verdict (judge()). What it knows is in memory only: who starts anew starts over.
 //
+// What others were told of a machine is hearsay. It counts as no answer, but whoever is said to be
+// gone is looked into: a cloud that contradicts itself is caught whomever it lies to.
+//
 //   witness.put(subject, now);
 //   witness.heard_list(listing, asked_at, now);
 //   witness.heard_by_id(uid, answer, now);
@@ -41,6 +44,7 @@
 #include "isthmus/cloud/deletion_policy.h"
 #include "isthmus/cloud/deletion_stop.h"
 #include "isthmus/cloud/deletion_verdict.h"
+#include "isthmus/cloud/disputes.h"
 #include "isthmus/cloud/machine_evidence.h"
 #include "isthmus/cloud/model.h"
 #include "isthmus/cloud/positive_control.h"
@@ -92,6 +96,9 @@ class Witness final {
   // between two answers these are 40 calls a minute, however many are suspected.
   static constexpr std::size_t kConfirmedAtOnce = 20;
 
+  // Likewise of those of whom the cloud says both: a few are enough to catch it.
+  static constexpr std::size_t kDisputedAtOnce = 3;
+
   // The policy is within its limits (asserted).
   Witness(DeletionPolicy policy, std::string scheme, DeletionStop& stop);
 
@@ -102,6 +109,9 @@ class Witness final {
   // Evidence. Errors are none, only a measure of the cloud's health. `sent` and `started` are when
   // the question was sent. Subjects that are not known any more are passed over.
   void heard_by_id(const std::string& uid, const Result<Instance>& answer, Moment sent, Now now);
+  // Somebody else was told by its id that this machine is gone. Whether there is more to ask by
+  // that.
+  bool heard_of(const ProviderId& id, Moment sent, Now now);
   void heard_list(const Listing<Instance>& listing, Moment started, Now now);
   void heard_no_list(const Error& error, Moment started, Moment now);
   void heard_pulses(Moment as_of, const std::function<Pulse(const Subject&)>& pulse_of, Now now);
@@ -141,17 +151,14 @@ class Witness final {
 
  private:
   struct Record {
-    Subject subject = {};
+    Subject subject = {};       // Announced also while somebody's oath holds that it is gone.
+    bool is_announced = false;  // Without any oath.
     bool has_exact_id = false;
     Moment put_at = {};  // With this id: what was asked earlier is about another machine, or none.
     MachineEvidence evidence = {};
     bool is_suspect = false;
     std::optional<Moment> asked_at = {};      // By id, whatever came of it.
     std::optional<Moment> denied_until = {};  // Its deletion, by the cluster.
-
-    // How often the cloud took back what it had said.
-    int flips = 0;
-    Moment flipped_at = {};
   };
   using Records = std::map<std::string, Record>;  // By uid.
 
@@ -163,7 +170,6 @@ class Witness final {
   void speaks_for(Record& record, bool by_id, Now now);
   void speaks_against(Record& record, Moment now);
   void acquit(Record& record, WallTime now);
-  void count_flip(Record& record, Moment now);
   void drop_suspect(Record& record);
   PositiveControl::View compare(const Listing<Instance>& listing, Moment started, Now now);
   void compare_with(Record& record, const Presence* said, Now now, PositiveControl::View& view);
@@ -173,6 +179,8 @@ class Witness final {
   void review(Now now);
 
   std::vector<std::string> to_confirm(Moment now, std::optional<Moment>& again) const;
+  void add_disputed(Moment now, Inquiry& inquiry) const;
+  Moment due_by_id(const Record& record, Moment now) const;
   bool is_worth_confirming(const Record& record) const;
   std::vector<const Subject*> suspected_subjects() const;
   Removal removal_of(const Record& record) const;
@@ -193,6 +201,7 @@ class Witness final {
   Records records_;
   Census census_;
   std::vector<std::string> suspects_;
+  Disputes disputes_;
 
   CommonEvidence common_;
   std::optional<Moment> list_asked_at_;     // Whatever came of it.

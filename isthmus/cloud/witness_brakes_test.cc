@@ -50,10 +50,7 @@ TEST_F(a_brake, keeps_the_last_node_that_is_ready_until_somebody_acknowledges) {
   add_members(3);
   for (const char* name : {"n0", "n1"}) stop_kubelet(name);
   pass(1min);
-  change("n2", [&](Subject& subject) {
-    subject.announced = true;
-    subject.confirmed_gone_until = now.wall + 3h;
-  });
+  change("n2", [&](Subject& subject) { subject.confirmed_gone_until = now.wall + 3h; });
   pass(30min);
   EXPECT_TRUE(verdict("n2").lacks(Condition::last_ready));
   EXPECT_TRUE(deleted.empty());
@@ -114,6 +111,39 @@ TEST_F(a_brake, lets_an_acknowledged_batch_go_and_nobody_else) {
   pass(10min);
   EXPECT_EQ(deleted.size(), 3U);
   EXPECT_FALSE(is_deleted("n50"));
+}
+
+TEST_F(a_brake, is_not_for_those_whom_somebody_swears_to_be_gone_until_the_oath_runs_out) {
+  add_members(100);
+  deletes = false;
+  const WallTime until = now.wall + 5min;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    destroy(name);
+    change(name, [&](Subject& subject) { subject.confirmed_gone_until = until; });
+  }
+  pass(1s);
+  EXPECT_TRUE(verdict("n0").deletable()) << describe(verdict("n0"));
+  pass(4min);
+  EXPECT_EQ(id_of("cluster"), "none");
+  pass(2min);
+  EXPECT_NE(id_of("cluster"), "none");
+  EXPECT_TRUE(verdict("n0").lacks(Condition::cluster_latched));
+  deletes = true;
+  pass(30min);
+  EXPECT_TRUE(deleted.empty());
+}
+
+TEST_F(a_brake, is_for_those_whose_oath_had_run_out_before_anybody_saw_it) {
+  add_members(100);
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    destroy(name);
+    change(name, [&](Subject& subject) { subject.confirmed_gone_until = now.wall - 1s; });
+  }
+  pass(30min);
+  EXPECT_NE(id_of("cluster"), "none");
+  EXPECT_TRUE(deleted.empty());
 }
 
 TEST_F(a_brake, is_not_for_those_whom_somebody_announced) {

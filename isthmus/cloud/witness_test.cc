@@ -202,10 +202,7 @@ TEST_F(a_witness, knows_its_evidence_in_words) {
 TEST_F(a_witness, believes_an_oath_at_once_and_while_all_else_is_stopped) {
   stop.stop_until(now.moment + 1h, "a lie");
   stop_kubelet("n7");
-  change("n7", [&](Subject& subject) {
-    subject.announced = true;
-    subject.confirmed_gone_until = now.wall + 10min;
-  });
+  change("n7", [&](Subject& subject) { subject.confirmed_gone_until = now.wall + 10min; });
   pass(5s);
   EXPECT_TRUE(is_deleted("n7"));
 }

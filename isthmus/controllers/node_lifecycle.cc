@@ -51,6 +51,9 @@ NodeLifecycleController::NodeLifecycleController(NodeLifecycleOptions options, D
       contested_(doors_.loop, doors_.metrics, {.controller = std::string(kName)}),
       disputes_(doors_.recorder) {
   doors_.nodes.subscribe([this](const kube::Difference<kube::Node>& each) { note(each); });
+  doors_.lists.on_gone([this](const cloud::ProviderId& id, Moment sent) {
+    if (witness_.heard_of(id, sent, now())) wake_.set();
+  });
 }
 
 void NodeLifecycleController::note(const kube::Difference<kube::Node>& difference) {
@@ -283,11 +286,14 @@ Task<Result<NodeLifecycleController::Step>> NodeLifecycleController::remove(Node
 }
 
 Task<Result<NodeLifecycleController::Step>> NodeLifecycleController::remove_live(NodePtr live) {
+  // Once it is gone, nothing is known of it any more.
+  const cloud::Subject* subject = witness_.find(live->meta.uid);
+  const bool is_sworn = subject != nullptr && subject->is_confirmed_gone(doors_.loop.wall_now());
   const std::string evidence = witness_.evidence_text(live->meta.uid, doors_.loop.now());
   witness_.begin_removal(live->meta.uid, doors_.loop.now());
   Result<> gone = co_await writer_.remove(live);
   if (gone) {
-    removed(*live, evidence);
+    removed(*live, is_sworn, evidence);
     co_return Step{.finished = kube::Action::done()};
   }
   if (gone.outcome() == Outcome::conflict) {
@@ -328,9 +334,8 @@ Error NodeLifecycleController::removal_failed(const kube::Node& node, Error erro
   return error;
 }
 
-void NodeLifecycleController::removed(const kube::Node& node, const std::string& evidence) {
-  const cloud::Subject* subject = witness_.find(node.meta.uid);
-  const bool is_sworn = subject != nullptr && subject->is_confirmed_gone(doors_.loop.wall_now());
+void NodeLifecycleController::removed(const kube::Node& node, bool is_sworn,
+                                      const std::string& evidence) {
   metrics_.deleted.add();
   doors_.log.info("node deleted", {{"node", node.meta.key.name},
                                    {"uid", node.meta.uid},

@@ -9,8 +9,9 @@
 //    uid and resourceVersion of what was read, and while we lead for long enough to hear the
 //    answer. One line of the log tells everything it was decided on.
 // 3. A deletion that is withheld says on the Node why, and what would release it, once per reason.
-// 4. A cloud that contradicts the cluster, or itself, is reported by events, metrics and the log,
-//    and what it says has no consequences for ten minutes (cloud/deletion_stop.h).
+// 4. A cloud that contradicts the cluster, or itself, to whomever of us, is reported by events,
+//    metrics and the log within 75 s, and what it says has no consequences for ten minutes
+//    (cloud/deletion_stop.h).
 //
 // It has two halves. run() follows the Nodes and asks the cloud and the kubelets in rounds
 // (machine_rounds.h), for all Nodes at once; Ready Nodes without a taint of ours cost nothing.
@@ -90,6 +91,7 @@ class NodeLifecycleController final : public kube::Reconciler {
   };
 
   NodeLifecycleController(NodeLifecycleOptions options, Doors doors);
+  ~NodeLifecycleController() override { doors_.lists.on_gone(nullptr); }
   NodeLifecycleController(const NodeLifecycleController&) = delete;
   NodeLifecycleController& operator=(const NodeLifecycleController&) = delete;
 
@@ -144,7 +146,7 @@ class NodeLifecycleController final : public kube::Reconciler {
   Task<Result<Step>> remove_live(NodePtr live);
   void removal_denied(const kube::Node& node, const Error& error);
   Error removal_failed(const kube::Node& node, Error error);
-  void removed(const kube::Node& node, const std::string& evidence);
+  void removed(const kube::Node& node, bool is_sworn, const std::string& evidence);
   LifecyclePlan plan_for(const kube::Node& node, const cloud::Verdict& verdict) const;
   cloud::Surroundings around() const;
   cloud::Now now() const { return {doors_.loop.now(), doors_.loop.wall_now()}; }

@@ -80,7 +80,7 @@ cloud::Subject subject_of(const kube::Node& node) {
   subject.control_plane = std::ranges::any_of(kControlPlaneLabels, [&](std::string_view label) {
     return node.meta.labels.find(label).has_value();
   });
-  subject.announced = is_announced(node) || subject.confirmed_gone_until.has_value();
+  subject.announced = is_announced(node);
   return subject;
 }
 

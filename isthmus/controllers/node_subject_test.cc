@@ -78,7 +78,6 @@ TEST(node_subject, is_confirmed_gone_only_by_its_own_uid_and_a_time) {
   };
   const kube::Node good = with("u-1@2026-11-30T12:00:00Z");
   EXPECT_EQ(subject_of(good).confirmed_gone_until, kube::parse_rfc3339("2026-11-30T12:00:00Z"));
-  EXPECT_TRUE(subject_of(good).announced);
   EXPECT_EQ(complaint_about(good), std::nullopt);
   for (const std::string_view value :
        {"u-2@2026-11-30T12:00:00Z", "u-1", "true", "u-1@", "u-1@noon", "@2026-11-30T12:00:00Z"}) {

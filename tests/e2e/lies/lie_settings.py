@@ -11,6 +11,8 @@ SHORTEST = ["--node-deletion-confirmations=2", "--node-deletion-confirmation-spa
             "--node-deletion-not-ready=40s", "--node-deletion-min-age=2m"]
 FLAGS = [] if IS_HOUR else SHORTEST
 MIN_AGE_SECONDS = 600 if IS_HOUR else 120
+# Of a Node whose machine the cloud has shown before, whatever the settings.
+SEEN_AGE_SECONDS = 120
 
 # What is lied (see harness.liar), and for how long. The second is the one in which every vote is
 # against the Nodes: it is the longest, and for half of it all Nodes are older than the youngest that

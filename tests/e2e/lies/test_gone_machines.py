@@ -13,7 +13,7 @@ from harness import kube, netns, rights
 from harness.cell import Cell
 from harness.isthmus import OFTEN
 from harness.wait import never_during, until
-from lie_settings import FLAGS, MIN_AGE_SECONDS
+from lie_settings import FLAGS, MIN_AGE_SECONDS, SEEN_AGE_SECONDS
 
 SHUTDOWN = "node.cloudprovider.kubernetes.io/shutdown"
 SAFETY = "/api/v1/namespaces/kube-system/configmaps"
@@ -71,7 +71,7 @@ def test_what_is_gone_goes_what_is_stopped_gets_its_taint_and_what_is_protected_
     died = time.monotonic()
     until(lambda: gone not in cell.there(), MIN_AGE_SECONDS + REMOVED_SECONDS, f"{gone} removed")
     removed = time.monotonic()
-    assert removed - born >= MIN_AGE_SECONDS
+    assert removed - born >= SEEN_AGE_SECONDS
     assert removed - max(died, born + MIN_AGE_SECONDS) <= REMOVED_SECONDS
     until(lambda: cell.told("DeletingNode"), what="an event about the removed Node")
 
