@@ -120,11 +120,11 @@ class RouteTables {
   // Makes it so; writes nothing where it is. What becomes of each route is in the answer, which
   // does not wait for it. A route that the cloud will never take is `refused` there, and nowhere
   // later; the others stand: nobody loses a route because of somebody else's.
-  //
   // A destination that moves to another machine is replaced: there is no moment without a route.
   //
-  // conflict: a range is somebody else's. denied: no routes for us there. invalid: the table as a
-  // whole will never do. unsupported: this server has no routes after all.
+  // conflict: a range is somebody else's, or somebody else wrote the table since it was got here
+  // (nothing was written: get it, and decide anew). denied: no routes for us there. invalid: the
+  // table as a whole will never do. unsupported: this server has no routes after all.
   virtual Task<Result<RouteTableState>> ensure(RouteTableSpec spec) = 0;
 
   // absent: there is no such table and no route of it.

@@ -148,10 +148,9 @@ void RouteController::Inside::note(const kube::Difference<kube::Node>& differenc
 void RouteController::Inside::hear(std::optional<cloud::RouteTableState> table, bool is_first) {
   if (std::exchange(is_out, false)) log.info("news of routes are back", {});
   is_heard = true;
-  // Told before our last ensure was answered; what came of that is told next.
-  if (!is_first && table && table->generation != 0 && table->generation < book.sent_generation) {
-    return;
-  }
+  // Told before our last ensure or get was answered; what came since is told next.
+  const std::uint64_t known = std::max(book.sent_generation, book.generation);
+  if (!is_first && table && table->generation != 0 && table->generation < known) return;
   const std::map<IpPrefix, cloud::RouteState> before = book.routes;
   book.learn(table);
   heard_generation = book.generation;
@@ -159,7 +158,10 @@ void RouteController::Inside::hear(std::optional<cloud::RouteTableState> table, 
   if (changed_by_others && !is_first) {
     log.warning("somebody else changed the table of routes", {{"table", table_name}});
   }
-  if (is_first || changed_by_others) queue->enqueue(kRoutesKey, Priority::fresh);
+  if (is_first || changed_by_others) {
+    must_get = true;
+    queue->enqueue(kRoutesKey, Priority::fresh);
+  }
   wake_changed(before);
 }
 

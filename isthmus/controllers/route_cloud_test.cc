@@ -1,4 +1,7 @@
 // What is special to each kind of cloud: one PUT and its news, or a call for each route.
+#include <functional>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,10 +16,15 @@ using ::testing::HasSubstr;
 
 struct route_table : testing::RouteStory {};
 
-// A cloud whose news are faster than its answers.
-class LateAnswers final : public cloud::Provider, private cloud::RouteTables {
+using Answer = Result<cloud::RouteTableState>;
+
+// A cloud on whose road something happens to what is asked for.
+class WayToCloud final : public cloud::Provider, private cloud::RouteTables {
  public:
-  explicit LateAnswers(providers::fake::FakeProvider& cloud) : cloud_(cloud) {}
+  using Ensure = std::function<Task<Answer>(cloud::RouteTables& tables, cloud::RouteTableSpec)>;
+
+  WayToCloud(providers::fake::FakeProvider& cloud, Ensure ensure)
+      : cloud_(cloud), ensure_(std::move(ensure)) {}
 
   const std::string& name() const override { return cloud_.name(); }
   const std::string& scheme() const override { return cloud_.scheme(); }
@@ -28,14 +36,10 @@ class LateAnswers final : public cloud::Provider, private cloud::RouteTables {
   Task<Result<>> check() override { return cloud_.check(); }
 
  private:
-  Task<Result<cloud::RouteTableState>> ensure(cloud::RouteTableSpec spec) override {
-    Result<cloud::RouteTableState> answer = co_await cloud_.route_tables.ensure(std::move(spec));
-    CO_TRY(co_await sleep_for(3s));
-    co_return answer;
+  Task<Answer> ensure(cloud::RouteTableSpec spec) override {
+    return ensure_(cloud_.route_tables, std::move(spec));
   }
-  Task<Result<cloud::RouteTableState>> get(std::string name) override {
-    return cloud_.route_tables.get(std::move(name));
-  }
+  Task<Answer> get(std::string name) override { return cloud_.route_tables.get(std::move(name)); }
   Task<Result<>> release(std::string name) override {
     return cloud_.route_tables.release(std::move(name));
   }
@@ -44,7 +48,17 @@ class LateAnswers final : public cloud::Provider, private cloud::RouteTables {
   }
 
   providers::fake::FakeProvider& cloud_;
+  const Ensure ensure_;
 };
+
+// News are faster than the answer.
+Task<Answer> answer_late(cloud::RouteTables& tables, cloud::RouteTableSpec spec) {
+  Answer answer = co_await tables.ensure(std::move(spec));
+  CO_TRY(co_await sleep_for(3s));
+  co_return answer;
+}
+
+Task<Answer> answer_of(Answer answer) { co_return answer; }
 
 TEST_F(route_table, of_two_hundred_nodes_is_one_put) {
   for (int i = 0; i < 200; ++i) add_node(i);
@@ -105,7 +119,7 @@ TEST_F(route_table, that_somebody_else_changed_is_put_right_at_once) {
 TEST_F(route_table, that_somebody_else_changed_before_our_answer_came_is_put_right) {
   add_node(1);
   add_node(2);
-  LateAnswers late(cloud);
+  WayToCloud late(cloud, answer_late);
   manager = std::make_unique<testing::RouteManager>(world, api, late, events, random, log, brakes,
                                                     options);
   pass(1s);
@@ -116,6 +130,54 @@ TEST_F(route_table, that_somebody_else_changed_before_our_answer_came_is_put_rig
   pass(10s);
   EXPECT_EQ(routed(2), "2");
   kill();
+}
+
+TEST_F(route_table, that_somebody_else_wrote_meanwhile_is_read_and_planned_anew) {
+  const IpPrefix theirs = parse_prefix("10.244.9.0/24").value();
+  add_machine("9");
+  add_node(1);
+  bool is_overtaken = false;
+  WayToCloud contested(cloud, [&](cloud::RouteTables& tables, cloud::RouteTableSpec spec) {
+    if (!std::exchange(is_overtaken, false)) return tables.ensure(std::move(spec));
+    providers::fake::FakeRouteTable& table = cloud.route_tables.standing.at(table_name());
+    table.spec.routes.push_back({.destination = theirs, .instance = {{"isthmus", "9"}}});
+    ++table.generation;
+    cloud.router.put(theirs, {.instance = {{"isthmus", "9"}}});
+    return answer_of(fail(Outcome::conflict, "it is not as you saw it"));
+  });
+  manager = std::make_unique<testing::RouteManager>(world, api, contested, events, random, log,
+                                                    brakes, options);
+  pass(10s);
+  is_overtaken = true;
+  add_node(2);
+  pass(10s);
+  EXPECT_FALSE(is_overtaken);
+  EXPECT_EQ(routed(2), "2");
+  EXPECT_EQ(routed(9), "9") << "it goes as every route without a Node does: not at once";
+  pass(3min);
+  EXPECT_EQ(routed(9), "");
+  kill();
+}
+
+// What a backend finds in its kernel after it lost its store.
+TEST_F(route_table, of_which_a_route_has_no_node_and_no_machine_names_it_until_its_time_has_come) {
+  const cloud::Route found{.destination = parse_prefix("10.244.9.0/24").value(),
+                           .next_hop = parse_ip("10.0.0.9").value()};
+  cloud.router.put(found.destination, {.next_hop = found.next_hop});
+  cloud.route_tables.standing[table_name()] = {
+      .spec = {.name = table_name(), .ranges = options.plan.cluster_cidrs, .routes = {found}},
+      .generation = 1,
+      .applied = {found.destination}};
+  add_node(1);
+  start();
+  pass(50s);
+  const std::vector<cloud::Route>& asked = cloud.route_tables.standing.at(table_name()).spec.routes;
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[1], found);
+  EXPECT_EQ(routed(9), "?");
+  pass(3min);
+  EXPECT_EQ(routed(9), "");
+  EXPECT_EQ(routed(1), "1");
 }
 
 TEST_F(route_table, that_is_taken_away_is_made_anew_at_once) {

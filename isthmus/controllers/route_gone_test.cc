@@ -22,6 +22,7 @@ struct route_gone : testing::RouteStory, ::testing::WithParamInterface<Shape> {
     start();
     pass(20s);
   }
+  void start_without_the_third(const std::string& cidr);
   std::size_t standing() const { return cloud.router.standing.size(); }
 };
 
@@ -156,6 +157,38 @@ TEST_P(route_gone, that_is_withheld_costs_no_more_looks_than_one_that_stands) {
   brakes.deletions_are_safe = {};
   pass(2min);
   EXPECT_EQ(routed(2), "");
+}
+
+// The process sees a Node with that CIDR, and not the third, which has its own all the time.
+void route_gone::start_without_the_third(const std::string& cidr) {
+  start_with(3);
+  kill();
+  remove_node(3);
+  add_node(5, cidr);
+  cloud.faults.error = Error{Outcome::lost, "cut"};
+  start();
+  pass(2s);
+  api.frozen = true;
+  add_node(3);
+  cloud.faults = {};
+}
+
+TEST_P(route_gone, is_not_moved_while_another_node_that_is_not_seen_has_it) {
+  start_without_the_third(R"("10.244.3.0/24")");
+  pass(30s);
+  EXPECT_EQ(routed(3), "3");
+}
+
+TEST_P(route_gone, is_not_cut_short_while_a_node_that_is_not_seen_has_it) {
+  start_without_the_third(R"("10.244.3.64/26")");
+  pass(30s);
+  EXPECT_EQ(routed("10.244.3.64/26"), "");
+  EXPECT_EQ(routed(3), "3");
+  api.frozen = false;
+  remove_node(3);
+  api.bookmark();
+  pass(5min);
+  EXPECT_EQ(routed("10.244.3.64/26"), "5");
 }
 
 // ST-R1: the watched Nodes lack a third of what there is.

@@ -98,7 +98,7 @@ struct RouteController::Inside {
   bool plan_is_old = true;  // …and the Nodes have changed since.
   RouteRemovals removals;
   std::vector<cloud::RouteState> removing = {};               // That the present pass takes away.
-  std::set<std::pair<IpPrefix, std::string>> confirmed = {};  // Moves, by the Node's uid.
+  std::set<std::pair<IpPrefix, std::string>> confirmed = {};  // By the Node's uid.
   Moment confirmed_at = {};
   std::optional<Error> trouble = {};  // Why the last pass failed.
   std::string held_because = {};  // Why nothing is taken away, as it was logged; empty: it may be.
@@ -106,6 +106,7 @@ struct RouteController::Inside {
   Signal dirty = {};          // The Nodes have changed.
   bool nodes_changed = true;  // And no pass has begun since.
   bool is_heard = false;      // Its stream is up.
+  bool must_get = true;       // Somebody else may have written the table since it was got.
   bool is_writing = false;    // An ensure is under way, of which the stream may tell first…
   std::uint64_t heard_generation = 0;  // …and this is the latest that it has told of.
   bool is_out = false;                 // Its outage was logged.

@@ -14,13 +14,23 @@ constexpr std::int64_t kPage = 500;  // Of 15 KB each: 7.5 MB.
 }  // namespace
 
 bool LivePodCidrs::has(const IpPrefix& destination, const std::string& uid) const {
-  const auto [begin, end] = uids_.equal_range(destination);
-  return std::any_of(begin, end, [&](const auto& entry) { return entry.second == uid; });
+  const auto found = uids_.find(destination);
+  return found != uids_.end() && found->second.contains(uid);
 }
 
 bool LivePodCidrs::any_overlaps(const IpPrefix& destination) const {
-  return std::ranges::any_of(uids_,
-                             [&](const auto& entry) { return overlap(entry.first, destination); });
+  return any_overlapping(uids_, destination, [](const auto&) { return true; });
+}
+
+bool LivePodCidrs::any_unseen_overlaps(const IpPrefix& destination,
+                                       const LivePodCidrs& seen) const {
+  return any_overlapping(uids_, destination, [&](const std::set<std::string>& live) {
+    return std::ranges::any_of(live, [&](const std::string& uid) {
+      return !any_overlapping(seen.uids_, destination, [&](const std::set<std::string>& uids) {
+        return uids.contains(uid);
+      });
+    });
+  });
 }
 
 Task<Result<LivePodCidrs>> read_live_pod_cidrs(kube::ApiDoor& api) {

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "isthmus/base/ip.h"
 #include "isthmus/kube/api_door.h"
@@ -15,7 +17,7 @@ namespace isthmus::controllers {
 class LivePodCidrs {
  public:
   void add(const IpPrefix& destination, std::string uid) {
-    uids_.emplace(destination, std::move(uid));
+    uids_[destination].insert(std::move(uid));
   }
   void count_node() { ++nodes_; }
 
@@ -27,8 +29,12 @@ class LivePodCidrs {
   // Whether any Node has a destination that overlaps this one.
   bool any_overlaps(const IpPrefix& destination) const;
 
+  // Likewise, one that is not in what we see, where Nodes have been added as they are watched.
+  // Whose the destination is was decided without it.
+  bool any_unseen_overlaps(const IpPrefix& destination, const LivePodCidrs& seen) const;
+
  private:
-  std::multimap<IpPrefix, std::string> uids_;
+  std::map<IpPrefix, std::set<std::string>> uids_;
   std::size_t nodes_ = 0;
 };
 

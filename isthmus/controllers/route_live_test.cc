@@ -44,6 +44,24 @@ TEST_F(route_live, knows_whose_a_cidr_is_whatever_its_spelling) {
   EXPECT_FALSE(live->has(prefix("10.244.1.0/24"), "another"));
 }
 
+TEST_F(route_live, knows_what_overlaps_by_nodes_that_were_not_seen) {
+  LivePodCidrs live;
+  live.add(prefix("10.244.0.0/16"), "wide");
+  live.add(prefix("10.244.1.0/24"), "a");
+  live.add(prefix("10.244.1.64/26"), "narrow");
+  LivePodCidrs seen;
+  EXPECT_FALSE(live.any_unseen_overlaps(prefix("10.245.1.0/24"), seen));
+  seen.add(prefix("10.244.1.0/24"), "a");
+  EXPECT_TRUE(live.any_unseen_overlaps(prefix("10.244.1.0/24"), seen));
+  seen.add(prefix("10.244.0.0/16"), "wide");
+  EXPECT_TRUE(live.any_unseen_overlaps(prefix("10.244.1.0/24"), seen));
+  EXPECT_FALSE(live.any_unseen_overlaps(prefix("10.244.2.0/24"), seen));
+  seen.add(prefix("10.244.9.0/24"), "narrow");
+  EXPECT_TRUE(live.any_unseen_overlaps(prefix("10.244.1.0/24"), seen)) << "with another CIDR";
+  seen.add(prefix("10.244.1.64/26"), "narrow");
+  EXPECT_FALSE(live.any_unseen_overlaps(prefix("10.244.1.0/24"), seen));
+}
+
 TEST_F(route_live, answers_nothing_when_a_node_cannot_be_read) {
   add("a", R"("10.244.1.0/24")");
   api.put(kube::Node::resource, R"({"metadata": {"name": "b"}, "spec": {"podCIDRs": 7}})");

@@ -17,7 +17,7 @@ using Step = PlannedRoute::Step;
 
 constexpr std::string_view kFailedToCreateRoute = "FailedToCreateRoute";
 
-// A move that the API server has not confirmed, or too long ago, is asked about again this soon: it
+// What the API server has not confirmed, or too long ago, is asked about again this soon: it
 // takes a list of all Nodes.
 constexpr Duration kAskAgainAfter = std::chrono::seconds(30);
 

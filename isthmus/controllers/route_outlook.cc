@@ -44,6 +44,7 @@ Outlook outlook_of(const PlannedRoute& planned) {
       judge(planned.present, outlook);
       break;
     case Step::create:
+    case Step::overlap:
       outlook.act = Act::create;
       break;
     case Step::replace:

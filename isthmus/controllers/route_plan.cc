@@ -231,11 +231,13 @@ RoutePlan plan_routes(const std::map<kube::ObjectKey, kube::Snapshot<kube::Node>
     }
     plan.nodes.emplace(node->meta.key, std::move(entry));
   }
+  std::map<IpPrefix, const RouteState*> ownerless;
   for (const auto& [destination, state] : stands) {
     if (routes.contains(destination)) continue;
     const kube::Node* holder = holders.find_exactly(destination);
     if (holder == nullptr && is_inside(destination, options.cluster_cidrs)) {
       plan.ownerless.push_back(*state);
+      ownerless.emplace(destination, state);
       continue;
     }
     routes.emplace(destination,
@@ -244,7 +246,12 @@ RoutePlan plan_routes(const std::map<kube::ObjectKey, kube::Snapshot<kube::Node>
                                 .present = *state});
   }
   plan.routes.reserve(routes.size());
-  for (auto& [destination, planned] : routes) plan.routes.push_back(std::move(planned));
+  for (auto& [destination, planned] : routes) {
+    const bool overlaps = planned.step == Step::create &&
+                          any_overlapping(ownerless, destination, [](const auto*) { return true; });
+    if (overlaps) planned.step = Step::overlap;
+    plan.routes.push_back(std::move(planned));
+  }
   return plan;
 }
 

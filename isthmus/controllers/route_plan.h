@@ -55,12 +55,16 @@ struct PlannedRoute {
     create,   // There is none to this destination.
     replace,  // The same machine, another next hop.
     move,     // It goes to another machine now, or nobody knows to which.
+    overlap,  // There is none to it, and one to part of it, or around it, has no Node that we see.
   };
 
   cloud::Route route = {};
   Step step = Step::keep;
   kube::ObjectKey node = {};       // Whose destination it is; empty: it lies outside the cluster.
-  cloud::RouteState present = {};  // What stands, except before it is created.
+  cloud::RouteState present = {};  // What stands to it, if anything does.
+
+  // Whether somebody's pods may be cut off by it whom we do not see.
+  bool needs_witness() const { return step == Step::move || step == Step::overlap; }
 
   friend bool operator==(const PlannedRoute&, const PlannedRoute&) = default;
 };

@@ -41,7 +41,7 @@ struct route_plan : testing::Test {
   NodeRoutes of(const std::string& name) { return plan().nodes.at({.name = name}); }
   // "10.244.1.0/24 a create", one line each.
   std::string steps() {
-    static constexpr std::string_view kSteps[] = {"keep", "create", "replace", "move"};
+    static constexpr std::string_view kSteps[] = {"keep", "create", "replace", "move", "overlap"};
     std::string text;
     for (const PlannedRoute& one : plan().routes) {
       text +=
@@ -85,6 +85,18 @@ TEST_F(route_plan, moves_a_destination_to_the_machine_of_its_new_node) {
   EXPECT_EQ(steps(), "10.244.1.0/24 b move\n");
   present[0].instance = std::nullopt;  // The cloud does not know whose it is.
   EXPECT_EQ(steps(), "10.244.1.0/24 b move\n");
+}
+
+TEST_F(route_plan, tells_a_new_route_that_overlaps_one_without_a_node_from_others) {
+  add("b", {"10.244.1.0/24"});
+  add("c", {"10.244.2.0/24"});
+  add("d", {"10.244.4.0/24"});
+  stands("10.244.0.0/23", "wider");
+  stands("10.244.2.64/26", "narrower");
+  EXPECT_EQ(steps(), "10.244.1.0/24 b overlap\n10.244.2.0/24 c overlap\n10.244.4.0/24 d create\n");
+  present.clear();
+  stands("10.0.0.0/8", "nobody's business");
+  EXPECT_THAT(steps(), ::testing::HasSubstr("10.244.1.0/24 b create\n"));
 }
 
 TEST_F(route_plan, replaces_a_route_whose_next_hop_is_another) {

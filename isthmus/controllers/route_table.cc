@@ -80,14 +80,15 @@ Task<Result<bool>> RouteController::Inside::sync_all() {
   co_return written;
 }
 
-// What the cloud has now; while it tells by itself, that is known.
+// What the cloud has now; while it tells by itself, that is known. What was heard of a table does
+// not say over which version of it our next one may be written: before that it is got.
 Task<Result<>> RouteController::Inside::look() {
   if (tables == nullptr) {
     const cloud::Listing<RouteState> listing = CO_TRY(co_await singles->list());
     book.learn(listing);
     co_return Result<>{};
   }
-  if (is_heard && book.is_known) co_return Result<>{};
+  if (is_heard && book.is_known && !must_get) co_return Result<>{};
   Result<cloud::RouteTableState> table = co_await tables->get(table_name);
   if (table) {
     book.learn(std::optional(*std::move(table)));
@@ -96,6 +97,7 @@ Task<Result<>> RouteController::Inside::look() {
   } else {
     co_return std::unexpected(table.error());
   }
+  must_get = false;
   co_return Result<>{};
 }
 
@@ -104,16 +106,15 @@ void RouteController::Inside::make_plan() {
   plan_is_old = false;
 }
 
-// Works out the plan, and asks the API server itself where something that stands would be moved or
-// taken away. Afterwards `confirmed` and `removing` are what may be.
+// Works out the plan, and asks the API server itself where something that stands would be moved,
+// covered or taken away. Afterwards `confirmed` and `removing` are what may be.
 Task<Result<>> RouteController::Inside::verify() {
   make_plan();
   confirmed.clear();
   removing.clear();
   std::vector<RouteState> due = removable();
-  const bool moves =
-      std::ranges::find(plan.routes, Step::move, &PlannedRoute::step) != plan.routes.end();
-  if (due.empty() && !moves) co_return Result<>{};
+  const bool needs_witness = std::ranges::any_of(plan.routes, &PlannedRoute::needs_witness);
+  if (due.empty() && !needs_witness) co_return Result<>{};
   const Moment asked_at = loop.now();
   const LivePodCidrs live = CO_TRY(co_await read_live_pod_cidrs(api));
   confirmed_at = asked_at;
@@ -137,12 +138,19 @@ std::vector<RouteState> RouteController::Inside::removable() {
   return due;
 }
 
-// Drops from `due` what a Node has after all, and confirms moves.
+// Drops from `due` what a Node has after all, and confirms what needs it: the Node has the
+// destination, and no Node that the plan knows nothing of has part of it.
 void RouteController::Inside::judge(const LivePodCidrs& live, std::vector<RouteState>& due) {
+  LivePodCidrs seen;
+  for (const auto& [key, node] : nodes.all()) {
+    for (const IpPrefix& cidr : pod_cidrs_of(*node)) seen.add(cidr, node->meta.uid);
+  }
   for (const PlannedRoute& one : plan.routes) {
-    if (one.step != Step::move) continue;
+    if (!one.needs_witness()) continue;
+    const IpPrefix& destination = one.route.destination;
     const std::string& uid = plan.nodes.at(one.node).uid;
-    if (live.has(one.route.destination, uid)) confirmed.emplace(one.route.destination, uid);
+    if (!live.has(destination, uid) || live.any_unseen_overlaps(destination, seen)) continue;
+    confirmed.emplace(destination, uid);
   }
   if (live.nodes() == 0) due.clear();
   std::erase_if(due, [&](const RouteState& state) {
@@ -185,7 +193,7 @@ void RouteController::Inside::hold(const Error& why) {
 }
 
 bool RouteController::Inside::is_confirmed(const PlannedRoute& one) const {
-  if (one.step != Step::move) return true;
+  if (!one.needs_witness()) return true;
   if (loop.now() > later(confirmed_at, kConfirmedFor)) return false;
   const auto entry = plan.nodes.find(one.node);
   return entry != plan.nodes.end() &&
@@ -196,7 +204,11 @@ cloud::RouteTableSpec RouteController::Inside::wanted_table() const {
   cloud::RouteTableSpec spec{.name = table_name,
                              .labels = {{std::string(cloud::kClusterLabel), cluster->text()}}};
   for (const PlannedRoute& one : plan.routes) {
-    spec.routes.push_back(is_confirmed(one) ? one.route : route_of(one.present));
+    if (is_confirmed(one)) {
+      spec.routes.push_back(one.route);
+    } else if (one.step == Step::move) {
+      spec.routes.push_back(route_of(one.present));
+    }
   }
   for (const RouteState& state : plan.ownerless) {
     if (!has(removing, state)) spec.routes.push_back(route_of(state));
@@ -217,6 +229,7 @@ Task<Result<bool>> RouteController::Inside::write_table() {
   heard_generation = 0;
   Result<cloud::RouteTableState> answer = co_await tables->ensure(spec);
   is_writing = false;
+  if (!answer) must_get = true;  // The next pass plans by what there is then.
   cloud::RouteTableState table = CO_TRY(std::move(answer));
   const bool is_overtaken = heard_generation > table.generation;
   const bool is_news = book.sent != spec || table.generation != book.sent_generation;

@@ -248,7 +248,7 @@ Task<Result<RouteTablePlan>> Ledger::put(api::RouteTable said, Preconditions pre
   std::function<RouteTablePlan(const LedgerSnapshot&)> planner =
       [this, said = std::move(said), preconditions, destinations,
        uid = random_.uuid()](const LedgerSnapshot& snapshot) {
-        const RouteCircumstances now{clock_.wall_now(), destinations, orphan_routes_, forwards_};
+        const RouteCircumstances now{clock_.wall_now(), destinations, forwards_};
         return plan_put(snapshot, said, preconditions, now, uid);
       };
   Result<RouteTablePlan> plan = co_await decide(std::move(planner), dry_run);

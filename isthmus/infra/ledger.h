@@ -116,10 +116,6 @@ class Ledger {
   Result<> abandon(const ObjectName& name);
   const std::set<ObjectName>& abandoned() const { return abandoned_; }
 
-  // Routes of ours in the kernel that no table knows; replaces what was said before.
-  void set_orphan_routes(OrphanRoutes orphans) { orphan_routes_ = std::move(orphans); }
-  const OrphanRoutes& orphan_routes() const { return orphan_routes_; }
-
   // Addresses that nobody can have on this host; replaces what was said before.
   void set_unusable(UnusableAddresses unusable) { unusable_ = std::move(unusable); }
 
@@ -159,7 +155,6 @@ class Ledger {
   Orphans orphans_;
   std::set<ObjectName> abandoned_;
   std::map<ObjectName, std::uint64_t> kernel_generations_;
-  OrphanRoutes orphan_routes_;
   UnusableAddresses unusable_;
   bool forwards_ = true;
   std::function<const InstanceSnapshot*()> machines_;

@@ -112,8 +112,9 @@ struct StatusRecord {
 struct RouteTableRecord {
   api::Metadata metadata;  // Its revision is that of this record.
   api::RouteTableSpec spec;
-  // Cluster CIDRs of earlier generations, in which routes may be left until this one is applied.
-  std::vector<IpPrefix> former_cidrs;
+  // Destinations that earlier generations named and this one does not, in their order: the host may
+  // hold their routes until this one is applied.
+  std::vector<IpPrefix> dropped;
   std::optional<WallTime> deleted_at;
 
   bool is_leaving() const { return metadata.deletion_requested_at && !deleted_at; }

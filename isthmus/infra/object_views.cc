@@ -109,6 +109,7 @@ api::RouteTable shown(const LedgerSnapshot& snapshot, const RouteTableRecord& re
     table.status.observed_generation = found->status.observed_generation;
     table.status.applied_generation = found->status.applied_generation;
     table.status.conditions = found->status.conditions;
+    table.status.orphans = found->status.orphans;
     table.metadata.revision = std::max(table.metadata.revision, found->revision);
   } else {
     table.status.conditions = {condition_at_first(record.metadata, api::condition::accepted,

@@ -40,7 +40,7 @@ Result<> RouteKeeper::start(Ledger::Snapshot snapshot) {
   for (const auto& [name, entry] : tables_) {
     for (const api::RouteEntry& route : entry.record->spec.routes) named[route.destination];
   }
-  tell_orphans(compare(named, held, claimed()).orphans);
+  tell_orphans(compare(named, held, claims()).orphans);
   return {};
 }
 
@@ -99,14 +99,12 @@ WantedRoutes RouteKeeper::wanted(const Surroundings& surroundings) const {
   return all;
 }
 
-std::vector<IpPrefix> RouteKeeper::claimed() const {
-  std::vector<IpPrefix> claimed;
+RouteClaims RouteKeeper::claims() const {
+  RouteClaims claims;
   for (const auto& [name, entry] : tables_) {
-    if (entry.is_applied() && !entry.record->is_leaving()) continue;
-    const std::vector<IpPrefix> own = claimed_by(*entry.record);
-    claimed.insert(claimed.end(), own.begin(), own.end());
+    if (!entry.is_applied() || entry.record->is_leaving()) claims.add(*entry.record);
   }
-  return claimed;
+  return claims;
 }
 
 Result<std::vector<HostRoute>> RouteKeeper::look() {
@@ -136,12 +134,11 @@ void RouteKeeper::count_lost(const std::vector<HostRoute>& held) {
 }
 
 void RouteKeeper::tell_orphans(OrphanRoutes orphans) {
-  if (orphans == doors_.ledger.orphan_routes()) return;
-  if (orphans.size() > doors_.ledger.orphan_routes().size()) {
+  if (orphans.size() > orphans_.size()) {
     doors_.log.warning("the kernel holds routes that no route table names; they stay",
-                       {{"routes", orphans.size()}, {"first", to_string(*orphans.begin())}});
+                       {{"routes", orphans.size()}, {"first", to_string(orphans.begin()->first)}});
   }
-  doors_.ledger.set_orphan_routes(std::move(orphans));
+  orphans_ = std::move(orphans);
 }
 
 // Whether the kernel holds what the last pass left there, and nothing else is another than then.
@@ -169,7 +166,7 @@ void RouteKeeper::work(Ledger::Snapshot snapshot, const Surroundings& surroundin
   for (HostRoute& route : *held) made_.emplace(route.destination, route);
 
   WantedRoutes all = wanted(surroundings);
-  RouteWork work = compare(all, *held, claimed());
+  RouteWork work = compare(all, *held, claims());
   tell_orphans(std::move(work.orphans));
   leave_out_refused(work.changes, all);
   has_more_ = work.changes.size() > kRouteChangesPerPass;
@@ -322,7 +319,8 @@ void RouteKeeper::fail_all(const Error& error, const Surroundings& surroundings)
                {entry.status.applied_generation,
                 is_seen ? entry.status.routes : not_held(entry, all),
                 error.message,
-                {}},
+                {},
+                entry.status.orphans},
                surroundings);
   }
 }
@@ -350,10 +348,10 @@ std::vector<api::RouteStatus> RouteKeeper::not_held(const Entry& entry,
 void RouteKeeper::settle(const WantedRoutes& wanted, const Surroundings& surroundings) {
   bool all_applied = undone_.empty();
   for (auto& [name, entry] : tables_) {
-    const std::vector<IpPrefix> own = claimed_by(*entry.record);
-    const bool is_clean = std::ranges::none_of(undone_, [&](const IpPrefix& route) {
-      return std::ranges::any_of(own, [&](const IpPrefix& cidr) { return cidr.contains(route); });
-    });
+    RouteClaims own{.ranges = entry.record->spec.cluster_cidrs};
+    if (!undone_.empty()) own.add(*entry.record);
+    const bool is_clean = std::ranges::none_of(
+        undone_, [&](const IpPrefix& destination) { return own.cover(destination); });
     if (entry.record->is_leaving()) {
       if (is_clean) gone_.insert(name);
       continue;
@@ -366,7 +364,9 @@ void RouteKeeper::settle(const WantedRoutes& wanted, const Surroundings& surroun
     const std::uint64_t applied =
         is_clean ? entry.record->metadata.generation : entry.status.applied_generation;
     all_applied = all_applied && is_clean && not_applied.empty();
-    set_status(name, entry, {applied, std::move(not_applied), {}, {}}, surroundings);
+    set_status(name, entry,
+               {applied, std::move(not_applied), {}, {}, orphans_of(*entry.record, orphans_)},
+               surroundings);
   }
   if (!all_applied) return;  // What is not is tried again with every look.
   settled_ = {machines_seen_, surroundings.interfaces, surroundings.not_forwarded};
@@ -451,7 +451,7 @@ void RouteKeeper::refresh_gauges() {
       .set(static_cast<double>(tables_.size()));
   doors_.metrics
       .gauge("infra_orphan_routes", "Routes of ours in the kernel that no route table names.")
-      .set(static_cast<double>(doors_.ledger.orphan_routes().size()));
+      .set(static_cast<double>(orphans_.size()));
 }
 
 }  // namespace isthmus::infra

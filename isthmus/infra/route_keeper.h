@@ -6,8 +6,9 @@
 // makes the difference, so many changes a pass. A route that the kernel refuses stops no other and
 // is tried again with the next look; so are many, which keep no other from its turn.
 //
-// What of ours the kernel holds and no table knows is an orphan: it stays, and is told, unless a
-// table that is just being applied or leaves claims it (route_table_plan.h).
+// What of ours the kernel holds and no table knows is an orphan: it stays, and the table in whose
+// cluster CIDRs it lies tells it. What goes is what a table named and no longer does, and all in
+// the cluster CIDRs of one that leaves (route_table_plan.h).
 #pragma once
 
 #include <cstddef>
@@ -54,7 +55,7 @@ class RouteKeeper {
 
   explicit RouteKeeper(Doors doors);
 
-  // Reads what the kernel holds and tells the ledger what of it no table knows; changes nothing.
+  // Reads what the kernel holds and says in the log what of it no table knows; changes nothing.
   // Errors of RouteBook::observe; after busy it may be called again.
   Result<> start(Ledger::Snapshot snapshot);
 
@@ -98,7 +99,7 @@ class RouteKeeper {
                   const Surroundings& surroundings) const;
   bool moves_with_machines() const;
   WantedRoutes wanted(const Surroundings& surroundings) const;
-  std::vector<IpPrefix> claimed() const;
+  RouteClaims claims() const;
   Result<std::vector<drivers::HostRoute>> look();
   void count_lost(const std::vector<drivers::HostRoute>& held);
   void tell_orphans(OrphanRoutes orphans);
@@ -127,6 +128,7 @@ class RouteKeeper {
   bool taken_due_ = true;
   bool has_more_ = false;
   std::optional<Settled> settled_;
+  OrphanRoutes orphans_;       // As they were told.
   std::set<IpPrefix> undone_;  // What could not be taken away.
   // What the kernel refused since all were looked at last, with what it is told by. It is not tried
   // again before everything else had its turn.

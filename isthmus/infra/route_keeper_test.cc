@@ -71,6 +71,14 @@ class route_keeper : public ReconcilerTest {
     }
     return lines;
   }
+  // That the status tells of: "10.244.9.0/28 10.0.0.9".
+  Lines orphans() {
+    Lines lines;
+    for (const api::OrphanRoute& orphan : status().orphans) {
+      lines.push_back(to_string(orphan.destination) + " " + to_string(orphan.next_hop.value()));
+    }
+    return lines;
+  }
   static HostRoute route(std::string_view destination, std::string_view next_hop) {
     return {prefix(destination), ip(next_hop), "eth0"};
   }
@@ -207,22 +215,42 @@ TEST_F(route_keeper, a_route_behind_a_blackhole_of_others_is_in_conflict_and_can
   EXPECT_EQ(said("Ready"), "True Ready");
 }
 
-// As after an old copy of the store was restored: its owner, who knows all of it, decides.
-TEST_F(route_keeper, what_no_table_knows_stays_until_the_owner_says_all_of_it) {
+// As after the store was lost, or an old copy of it restored: it may be what pods talk by, and only
+// who has named it can say that it is not.
+TEST_F(route_keeper, what_no_table_knows_stays_until_one_has_named_it_and_no_longer_does) {
   put(a_table());
   hold(route("10.244.9.0/28", "10.0.0.9"));  // In the table's own CIDR.
   hold(route("10.99.0.0/28", "10.0.0.9"));   // In nobody's.
   begin();
   world.advance(2 * kHostDumpPeriod);
-  EXPECT_EQ(held().size(), 4) << "nothing that might be needed goes";
-  EXPECT_EQ(process->ledger.orphan_routes().size(), 2);
+  EXPECT_EQ(held().size(), 4);
   EXPECT_EQ(metric("infra_orphan_routes"), 2);
+  EXPECT_EQ(orphans(), Lines{"10.244.9.0/28 10.0.0.9"});
 
-  EXPECT_EQ(put(a_table()).record.metadata.generation, 2u);
+  put(a_table(3));
+  EXPECT_EQ(held().size(), 5) << "whoever wrote that does not know of it";
+  EXPECT_EQ(orphans(), Lines{"10.244.9.0/28 10.0.0.9"});
+  EXPECT_EQ(said("Ready"), "True Ready");
+
+  api::RouteTable adopting = a_table(3);
+  adopting.spec.routes.push_back({prefix("10.244.9.0/28"), "", ip("10.0.0.9")});
+  put(adopting);
+  EXPECT_EQ(held().size(), 5);
+  EXPECT_EQ(orphans(), Lines{});
+  put(a_table(2));
   EXPECT_EQ(held(),
             (Lines{"10.99.0.0/28 10.0.0.9", "10.244.0.0/28 10.0.0.2", "10.244.0.16/28 10.0.0.3"}));
-  EXPECT_EQ(process->ledger.orphan_routes(), OrphanRoutes{prefix("10.99.0.0/28")});
-  EXPECT_EQ(put(a_table()).record.metadata.generation, 2u);
+  EXPECT_EQ(metric("infra_orphan_routes"), 1);
+}
+
+TEST_F(route_keeper, a_table_that_is_new_takes_nothing_away_and_one_that_leaves_everything) {
+  hold(route("10.244.9.0/28", "10.0.0.9"));
+  begin();
+  put(a_table());
+  EXPECT_EQ(held().size(), 3);
+  EXPECT_EQ(orphans(), Lines{"10.244.9.0/28 10.0.0.9"});
+  remove();
+  EXPECT_EQ(held(), Lines{});
 }
 
 TEST_F(route_keeper, what_no_table_knows_is_adopted_where_it_is_named) {

@@ -22,7 +22,9 @@ class Links {
       if (one.bits == one.address.size() * 8) continue;
       const IpPrefix network = prefix_around(one.address, one.bits);
       networks_.insert(network);
-      connected_.emplace(network, &one);
+      // Of several in one network, the first that anything passes.
+      const InterfaceAddress*& link = connected_.emplace(network, &one).first->second;
+      if (link->link_down && !one.link_down) link = &one;
     }
   }
 
@@ -146,8 +148,7 @@ void resolve(const RouteTableRecord& record, const InstanceSnapshot* machines,
   }
 }
 
-RouteWork compare(const WantedRoutes& wanted, const Held& held,
-                  const std::vector<IpPrefix>& claimed) {
+RouteWork compare(const WantedRoutes& wanted, const Held& held, const RouteClaims& claims) {
   RouteWork work;
   std::vector<drivers::RouteChange> removals;
   auto next_wanted = wanted.begin();
@@ -169,10 +170,10 @@ RouteWork compare(const WantedRoutes& wanted, const Held& held,
     if (next_wanted != wanted.end() && next_wanted->first == destination) {
       compare_one(next_wanted->second, first, last, work);
       ++next_wanted;
-    } else if (lies_in(claimed, destination)) {
+    } else if (claims.cover(destination)) {
       for (auto one = first; one != last; ++one) removals.push_back({Kind::remove, *one});
     } else {
-      work.orphans.insert(destination);
+      work.orphans.emplace(destination, first->next_hop);
     }
     first = last;
   }
@@ -181,10 +182,29 @@ RouteWork compare(const WantedRoutes& wanted, const Held& held,
   return work;
 }
 
-std::vector<IpPrefix> claimed_by(const RouteTableRecord& record) {
-  std::vector<IpPrefix> claimed = record.spec.cluster_cidrs;
-  claimed.insert(claimed.end(), record.former_cidrs.begin(), record.former_cidrs.end());
-  return claimed;
+void RouteClaims::add(const RouteTableRecord& record) {
+  destinations.insert(record.dropped.begin(), record.dropped.end());
+  if (!record.is_leaving()) return;
+  const std::vector<IpPrefix>& cidrs = record.spec.cluster_cidrs;
+  ranges.insert(ranges.end(), cidrs.begin(), cidrs.end());
+}
+
+bool RouteClaims::cover(const IpPrefix& destination) const {
+  return destinations.contains(destination) || lies_in(ranges, destination);
+}
+
+// A table that names them all has room for them, and for as many others that come meanwhile.
+std::vector<api::OrphanRoute> orphans_of(const RouteTableRecord& record,
+                                         const OrphanRoutes& orphans) {
+  const std::size_t room = (api::kRoutesMax - record.spec.routes.size()) / 2;
+  std::vector<api::OrphanRoute> told;
+  for (const auto& [destination, next_hop] : orphans) {
+    if (told.size() >= std::min(room, api::kOrphanRoutesMax)) break;
+    if (!lies_in(record.spec.cluster_cidrs, destination)) continue;
+    const bool is_known = next_hop != IpAddress{.family = next_hop.family};
+    told.push_back({destination, is_known ? std::optional(next_hop) : std::nullopt});
+  }
+  return told;
 }
 
 }  // namespace isthmus::infra

@@ -51,8 +51,20 @@ using WantedRoutes = std::map<IpPrefix, WantedRoute>;
 void resolve(const RouteTableRecord& record, const InstanceSnapshot* machines,
              const std::vector<drivers::InterfaceAddress>& host, WantedRoutes& wanted);
 
+// Routes of ours that the kernel holds and no table knows, and their next hops.
+using OrphanRoutes = std::map<IpPrefix, IpAddress>;
+
+// What tables may have taken away of what none of them names.
+struct RouteClaims {
+  std::set<IpPrefix> destinations = {};  // That they named, until the host has followed.
+  std::vector<IpPrefix> ranges = {};     // All in the cluster CIDRs of those that leave.
+
+  void add(const RouteTableRecord& record);
+  bool cover(const IpPrefix& destination) const;
+};
+
 // What has to be done so that the kernel, which holds `held`, has what is wanted, and what of ours
-// it holds that nobody knows. Of that, what lies in a claimed prefix goes.
+// it holds that nobody knows. Of that, what is claimed goes.
 struct RouteWork {
   std::vector<drivers::RouteChange> changes;  // What is made comes before what is taken away.
   OrphanRoutes orphans;
@@ -60,9 +72,10 @@ struct RouteWork {
   friend bool operator==(const RouteWork&, const RouteWork&) = default;
 };
 RouteWork compare(const WantedRoutes& wanted, const std::vector<drivers::HostRoute>& held,
-                  const std::vector<IpPrefix>& claimed);
+                  const RouteClaims& claims);
 
-// Whatever of ours lies in these is the table's, while it is being applied or leaves.
-std::vector<IpPrefix> claimed_by(const RouteTableRecord& record);
+// Those in the table's cluster CIDRs, as its status tells them.
+std::vector<api::OrphanRoute> orphans_of(const RouteTableRecord& record,
+                                         const OrphanRoutes& orphans);
 
 }  // namespace isthmus::infra

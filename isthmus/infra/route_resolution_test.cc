@@ -60,6 +60,15 @@ TEST_F(route_resolution, a_next_hop_is_reached_through_the_network_it_lies_in) {
   EXPECT_EQ(resolved("172.16.1.0/24", "", "10.88.0.11"), "pending LinkDown lan is down");
 }
 
+TEST_F(route_resolution, of_two_interfaces_in_one_network_the_first_is_taken_that_is_up) {
+  host.push_back({ip("10.88.0.2"), 24, "lan2", false});
+  EXPECT_EQ(resolved("172.16.1.0/24", "", "10.88.0.11"), "10.88.0.11 lan");
+  host[1].link_down = true;
+  EXPECT_EQ(resolved("172.16.1.0/24", "", "10.88.0.11"), "10.88.0.11 lan2");
+  host[3].link_down = true;
+  EXPECT_EQ(resolved("172.16.1.0/24", "", "10.88.0.11"), "pending LinkDown lan is down");
+}
+
 TEST_F(route_resolution, without_a_next_hop_it_is_the_machines_first_internal_address) {
   using enum api::AddressType;
   add_machine("vm-1", {{external_ip, "10.88.0.99"},
@@ -107,7 +116,9 @@ std::vector<std::string> lines(const RouteWork& work) {
     lines.push_back(fmt::format("{} {} {}", word, to_string(change.route.destination),
                                 to_string(change.route.next_hop)));
   }
-  for (const IpPrefix& orphan : work.orphans) lines.push_back("orphan " + to_string(orphan));
+  for (const auto& [destination, next_hop] : work.orphans) {
+    lines.push_back(fmt::format("orphan {} {}", to_string(destination), to_string(next_hop)));
+  }
   return lines;
 }
 
@@ -131,22 +142,66 @@ TEST(route_comparison, makes_the_difference_and_leaves_what_is_right) {
       lines(compare(wanted,
                     {route("10.244.0.0/24", "10.88.0.10"), route("10.244.1.0/24", "10.88.0.11"),
                      route("10.244.2.0/24", "10.88.0.99"), route("10.9.0.0/24", "10.88.0.9")},
-                    {prefix("10.244.0.0/16")})),
+                    {.ranges = {prefix("10.244.0.0/16")}})),
       (Lines{"replace 10.244.2.0/24 10.88.0.12", "add 10.244.3.0/24 10.88.0.13",
-             "remove 10.244.0.0/24 10.88.0.10", "orphan 10.9.0.0/24"}));
+             "remove 10.244.0.0/24 10.88.0.10", "orphan 10.9.0.0/24 10.88.0.9"}));
 }
 
 TEST(route_comparison, what_nobody_claims_stays) {
   EXPECT_EQ(lines(compare({}, {route("10.244.1.0/24", "10.88.0.11")}, {})),
-            Lines{"orphan 10.244.1.0/24"});
+            Lines{"orphan 10.244.1.0/24 10.88.0.11"});
+}
+
+TEST(route_comparison, a_destination_that_was_dropped_goes_and_no_other_in_it) {
+  RouteClaims claims;
+  claims.add(
+      {.spec = {.cluster_cidrs = {prefix("10.244.0.0/16")}}, .dropped = {prefix("10.244.0.0/20")}});
+  EXPECT_EQ(
+      lines(compare({},
+                    {route("10.244.0.0/20", "10.88.0.10"), route("10.244.1.0/24", "10.88.0.11"),
+                     route("10.244.16.0/24", "10.88.0.12")},
+                    claims)),
+      (Lines{"remove 10.244.0.0/20 10.88.0.10", "orphan 10.244.1.0/24 10.88.0.11",
+             "orphan 10.244.16.0/24 10.88.0.12"}));
+}
+
+TEST(route_comparison, a_table_that_leaves_takes_all_in_its_cluster_cidrs_with_it) {
+  RouteTableRecord leaving{.spec = {.cluster_cidrs = {prefix("10.244.0.0/16")}},
+                           .dropped = {prefix("10.200.1.0/24")}};
+  leaving.metadata.deletion_requested_at = WallTime{};
+  RouteClaims claims;
+  claims.add(leaving);
+  EXPECT_EQ(
+      lines(compare({},
+                    {route("10.200.1.0/24", "10.88.0.10"), route("10.200.2.0/24", "10.88.0.10"),
+                     route("10.244.1.0/24", "10.88.0.11")},
+                    claims)),
+      (Lines{"remove 10.200.1.0/24 10.88.0.10", "remove 10.244.1.0/24 10.88.0.11",
+             "orphan 10.200.2.0/24 10.88.0.10"}));
+}
+
+TEST(route_orphans, are_told_by_the_table_in_whose_cidrs_they_lie_as_far_as_it_has_room) {
+  RouteTableRecord record{.spec = {.cluster_cidrs = {prefix("10.244.0.0/16")}}};
+  EXPECT_EQ(orphans_of(record, {{prefix("10.9.0.0/24"), ip("10.88.0.9")},
+                                {prefix("10.244.1.0/24"), ip("10.88.0.11")},
+                                {prefix("10.244.2.0/24"), ip("0.0.0.0")}}),
+            (std::vector<api::OrphanRoute>{{prefix("10.244.1.0/24"), ip("10.88.0.11")},
+                                           {prefix("10.244.2.0/24"), std::nullopt}}));
+  OrphanRoutes many;
+  for (int i = 0; i < 1000; ++i) {
+    many[prefix(fmt::format("10.244.{}.{}/28", i / 16, i % 16 * 16))] = ip("10.88.0.11");
+  }
+  EXPECT_EQ(orphans_of(record, many).size(), api::kOrphanRoutesMax);
+  record.spec.routes.resize(api::kRoutesMax - 20);
+  EXPECT_EQ(orphans_of(record, many).size(), 10u);
 }
 
 TEST(route_comparison, a_destination_without_a_route_keeps_what_it_has) {
   WantedRoutes wanted;
   wanted[prefix("10.244.1.0/24")] = {};
-  EXPECT_EQ(
-      lines(compare(wanted, {route("10.244.1.0/24", "10.88.0.11")}, {prefix("10.244.0.0/16")})),
-      Lines{});
+  EXPECT_EQ(lines(compare(wanted, {route("10.244.1.0/24", "10.88.0.11")},
+                          {.ranges = {prefix("10.244.0.0/16")}})),
+            Lines{});
 }
 
 TEST(route_comparison, of_several_for_one_destination_the_right_one_stays) {

@@ -68,6 +68,7 @@ api::RouteTableStatus status_of(const RouteTableRecord& record, RouteFindings fi
   say(api::condition::programmed, is_programmed);
   say(api::condition::ready, ready(is_programmed, findings));
   status.routes = std::move(findings.not_applied);
+  status.orphans = std::move(findings.orphans);
   return status;
 }
 

@@ -25,6 +25,7 @@ struct RouteFindings {
   std::vector<api::RouteStatus> not_applied;  // In the order of the table's routes.
   std::optional<std::string> failure;         // Why the host's routes cannot be read or written.
   std::optional<std::string> not_forwarded;  // Why the host forwards no packets of a family it has.
+  std::vector<api::OrphanRoute> orphans = {};
 };
 
 // `before` is the status so far, of which the times of conditions that do not change are kept.

@@ -61,6 +61,14 @@ TEST(route_status, of_a_host_that_is_not_kept_or_does_not_forward_says_so) {
   EXPECT_EQ(said(status, api::condition::ready), "False ForwardingOff: run sysctl");
 }
 
+TEST(route_status, of_a_table_with_orphans_tells_them_and_is_ready_all_the_same) {
+  const std::vector<api::OrphanRoute> orphans = {{prefix("10.244.9.0/24"), std::nullopt}};
+  const api::RouteTableStatus status =
+      status_of(a_record(), {3, {}, {}, {}, orphans}, {}, at_second(0));
+  EXPECT_EQ(status.orphans, orphans);
+  EXPECT_EQ(said(status, api::condition::ready), "True Ready");
+}
+
 TEST(route_status, keeps_the_time_of_what_does_not_change) {
   const api::RouteTableStatus before = status_of(a_record(), {3, {}, {}, {}}, {}, at_second(0));
   const api::RouteTableStatus after = status_of(a_record(), {3, {}, {}, {}}, before, at_second(9));

@@ -39,13 +39,15 @@ class route_table_api : public ObjectApiFixture {
     return read.value_or(api::RouteTable{});
   }
   // As the host would, for the generation that stands.
-  void report(std::vector<api::RouteStatus> not_applied) {
+  void report(std::vector<api::RouteStatus> not_applied,
+              std::vector<api::OrphanRoute> orphans = {}) {
     const ObjectName name{"prod", "pods"};
     auto snapshot = world.run(ledger.latest()).value();
     api::RouteTableStatus status;
     status.observed_generation = status.applied_generation =
         snapshot->route_table(name)->metadata.generation;
     status.routes = std::move(not_applied);
+    status.orphans = std::move(orphans);
     ASSERT_TRUE(world.run(ledger.report(name, status)));
   }
 
@@ -80,6 +82,14 @@ TEST_F(route_table_api, every_route_is_told_with_its_state) {
   EXPECT_EQ(table_in(ask("GET", table_path("pods"))).status.routes[0].reason, "ForeignRoute");
   EXPECT_EQ(table_in(put_table("pods", "vm-2")).status.routes[0].reason, "Pending")
       << "the host has not looked at this generation";
+}
+
+TEST_F(route_table_api, routes_that_the_host_holds_and_nobody_knows_are_told) {
+  put_table("pods");
+  const std::vector<api::OrphanRoute> orphans = {{prefix("10.244.9.0/24"), ip("10.0.0.9")}};
+  report({}, orphans);
+  EXPECT_EQ(table_in(ask("GET", table_path("pods"))).status.orphans, orphans);
+  EXPECT_EQ(table_in(put_table("pods", "vm-2")).status.orphans, orphans);
 }
 
 TEST_F(route_table_api, a_table_that_is_deleted_stands_until_the_host_has_nothing_of_it) {

@@ -7,15 +7,13 @@
 #include "isthmus/base/text.h"
 #include "isthmus/infra/api/rules.h"
 #include "isthmus/infra/record_json.h"
+#include "isthmus/infra/route_table_plan.h"
 
 namespace isthmus::infra {
 namespace {
 
 using record_json::read_count;
 using record_json::read_time;
-
-// More than a change of all cluster CIDRs leaves behind, time after time and with the host away.
-constexpr std::size_t kFormerMax = 1000;
 
 // "10.244.1.0/24 vm-1 10.0.0.11"; what is not said is empty, and at the end left out.
 std::string text_of(const api::RouteEntry& route) {
@@ -79,6 +77,26 @@ api::RouteStatus read_route_status(JsonReader reader) {
   return status;
 }
 
+// "10.244.9.0/24 10.0.0.9", or the destination alone.
+std::string text_of(const api::OrphanRoute& orphan) {
+  std::string text = to_string(orphan.destination);
+  if (orphan.next_hop) text += " " + to_string(*orphan.next_hop);
+  return text;
+}
+
+api::OrphanRoute read_orphan(JsonReader reader) {
+  const std::string text = reader.text();
+  std::string_view rest = text;
+  api::OrphanRoute orphan;
+  const Result<IpPrefix> destination = parse_prefix(take_word(rest));
+  const Result<IpAddress> next_hop = parse_ip(rest);
+  const bool good = destination && (rest.empty() || next_hop);
+  if (destination) orphan.destination = *destination;
+  if (next_hop) orphan.next_hop = *next_hop;
+  if (!good && !text.empty()) reader.refuse_expected("a destination and a next hop");
+  return orphan;
+}
+
 json::array to_json(const std::vector<IpPrefix>& prefixes) {
   json::array list;
   for (const IpPrefix& prefix : prefixes) list.emplace_back(to_string(prefix));
@@ -106,8 +124,8 @@ RouteTableRecord read_table(JsonReader document) {
   for (JsonReader& route : document.required("routes").elements(api::kRoutesMax)) {
     record.spec.routes.push_back(read_route(route));
   }
-  if (auto former = document.optional("formerCIDRs")) {
-    record.former_cidrs = read_prefixes(*former, kFormerMax);
+  if (auto dropped = document.optional("dropped")) {
+    record.dropped = read_prefixes(*dropped, kDroppedRoutesMax);
   }
   record.deleted_at = read_time(document, "deletedAt");
   return record;
@@ -121,6 +139,11 @@ RouteStatusRecord read_status(JsonReader document) {
   for (JsonReader& route : document.required("notApplied").elements(api::kRoutesMax)) {
     record.status.routes.push_back(read_route_status(route));
   }
+  if (auto orphans = document.optional("orphans")) {
+    for (JsonReader& orphan : orphans->elements(api::kOrphanRoutesMax)) {
+      record.status.orphans.push_back(read_orphan(orphan));
+    }
+  }
   return record;
 }
 
@@ -133,7 +156,7 @@ std::string encode(const RouteTableRecord& record) {
   json::object document{{"metadata", record_json::to_json(record.metadata)},
                         {"clusterCIDRs", to_json(record.spec.cluster_cidrs)},
                         {"routes", std::move(routes)}};
-  if (!record.former_cidrs.empty()) document["formerCIDRs"] = to_json(record.former_cidrs);
+  if (!record.dropped.empty()) document["dropped"] = to_json(record.dropped);
   if (record.deleted_at) document["deletedAt"] = record_json::exact(*record.deleted_at);
   return compact_json(document);
 }
@@ -141,10 +164,18 @@ std::string encode(const RouteTableRecord& record) {
 std::string encode(const RouteStatusRecord& record) {
   json::array routes;
   for (const api::RouteStatus& route : record.status.routes) routes.emplace_back(text_of(route));
-  return compact_json(json::object{{"observedGeneration", record.status.observed_generation},
-                                   {"appliedGeneration", record.status.applied_generation},
-                                   {"conditions", record_json::to_json(record.status.conditions)},
-                                   {"notApplied", std::move(routes)}});
+  json::object document{{"observedGeneration", record.status.observed_generation},
+                        {"appliedGeneration", record.status.applied_generation},
+                        {"conditions", record_json::to_json(record.status.conditions)},
+                        {"notApplied", std::move(routes)}};
+  if (!record.status.orphans.empty()) {
+    json::array orphans;
+    for (const api::OrphanRoute& orphan : record.status.orphans) {
+      orphans.emplace_back(text_of(orphan));
+    }
+    document["orphans"] = std::move(orphans);
+  }
+  return compact_json(document);
 }
 
 Result<RouteTableRecord> decode_route_table_record(std::string_view value, Revision revision) {

@@ -14,7 +14,7 @@ RouteTableRecord a_record() {
   const api::RouteTable table = api::a_route_table();
   return {.metadata = table.metadata,
           .spec = table.spec,
-          .former_cidrs = {prefix("10.200.0.0/16")},
+          .dropped = {prefix("10.244.7.0/24")},
           .deleted_at = api::kNewYear};
 }
 
@@ -41,8 +41,11 @@ TEST(route_table_codec, a_damaged_record_is_lost) {
     EXPECT_EQ(decode_route_table_record(text, 1).outcome(), Outcome::lost) << route;
   }
   std::string status = encode(RouteStatusRecord{without_applied(api::a_route_table().status)});
+  std::string orphan = status;
   status.replace(status.find(" conflict "), 10, " applied ");
   EXPECT_EQ(decode_route_status_record(status, 1).outcome(), Outcome::lost);
+  orphan.replace(orphan.find(" 10.0.0.19"), 10, " there");
+  EXPECT_EQ(decode_route_status_record(orphan, 1).outcome(), Outcome::lost);
 }
 
 // With uids as most inventories have them.
@@ -50,14 +53,20 @@ TEST(route_table_codec, the_largest_table_and_its_status_fit_into_the_store) {
   RouteTableRecord record = a_record();
   RouteStatusRecord status;
   record.spec.routes.clear();
+  record.dropped.clear();
   for (std::size_t i = 0; i < api::kRoutesMax; ++i) {
     const IpPrefix destination = prefix(fmt::format("fd00:10:244:{:x}::/64", i));
     record.spec.routes.push_back(
         {destination, fmt::format("{:0>36}", i), api::ip(fmt::format("fd00:10:88::{:x}", i + 1))});
+    record.dropped.push_back(prefix(fmt::format("fd00:10:245:{:x}::/64", i)));
     status.status.routes.push_back(
         {destination, api::RouteState::conflict, "ConnectedNetwork", std::string(500, 'm')});
   }
   status.status = without_applied(std::move(status.status));
+  for (std::size_t i = 0; i < api::kOrphanRoutesMax; ++i) {
+    status.status.orphans.push_back({prefix(fmt::format("fd00:10:246:{:x}::/64", i)),
+                                     api::ip(fmt::format("fd00:10:88::{:x}", i + 1))});
+  }
   EXPECT_LE(encode(record).size(), kValueBytesMax);
   EXPECT_LE(encode(status).size(), kValueBytesMax);
   EXPECT_EQ(status.status.routes.size(), api::kRoutesMax);

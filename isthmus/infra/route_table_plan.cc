@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "isthmus/infra/field_changes.h"
@@ -119,21 +120,19 @@ std::optional<api::Problem> overlap_failure(const LedgerSnapshot& snapshot,
   return taken;
 }
 
-bool any_orphan_in(const std::vector<IpPrefix>& cidrs, const OrphanRoutes& orphans) {
-  return std::ranges::any_of(orphans,
-                             [&](const IpPrefix& orphan) { return lies_in(cidrs, orphan); });
-}
-
-// What the standing table has, or had and has perhaps left something in, and the next has not.
-std::vector<IpPrefix> former_of(const LedgerSnapshot& snapshot, const RouteTableRecord& standing,
-                                const std::vector<IpPrefix>& next) {
-  std::vector<IpPrefix> former = standing.spec.cluster_cidrs;
+// What the standing table names, or dropped and may have left something of, and the next does not
+// name.
+std::vector<IpPrefix> dropped_by(const LedgerSnapshot& snapshot, const RouteTableRecord& standing,
+                                 const api::RouteTableSpec& next) {
+  std::set<IpPrefix> dropped;
+  for (const api::RouteEntry& route : standing.spec.routes) dropped.insert(route.destination);
   if (!is_applied(snapshot, standing)) {
-    former.insert(former.end(), standing.former_cidrs.begin(), standing.former_cidrs.end());
+    dropped.insert(standing.dropped.begin(), standing.dropped.end());
   }
-  std::erase_if(former, [&](const IpPrefix& cidr) { return lies_in(next, cidr); });
-  if (former.size() > kFormerCidrsMax) former.resize(kFormerCidrsMax);
-  return former;
+  for (const api::RouteEntry& route : next.routes) dropped.erase(route.destination);
+  std::vector<IpPrefix> kept(dropped.begin(), dropped.end());
+  if (kept.size() > kDroppedRoutesMax) kept.resize(kDroppedRoutesMax);
+  return kept;
 }
 
 json::value document_of(const RouteTableRecord& record) {
@@ -172,8 +171,7 @@ RouteTablePlan plan_put(const LedgerSnapshot& snapshot, const api::RouteTable& s
   plan.created = standing == nullptr;
   if (standing != nullptr) plan.generation_before = standing->metadata.generation;
   const bool stays = standing != nullptr && !standing->is_leaving();
-  if (stays && says_the_same(*standing, said) &&
-      !any_orphan_in(said.spec.cluster_cidrs, circumstances.orphans)) {
+  if (stays && says_the_same(*standing, said)) {
     plan.record = *standing;
     return plan;
   }
@@ -193,9 +191,7 @@ RouteTablePlan plan_put(const LedgerSnapshot& snapshot, const api::RouteTable& s
   metadata.revision = revision.value_or(0);
   metadata.deletion_requested_at.reset();
   plan.record.spec = said.spec;
-  if (standing != nullptr) {
-    plan.record.former_cidrs = former_of(snapshot, *standing, said.spec.cluster_cidrs);
-  }
+  if (standing != nullptr) plan.record.dropped = dropped_by(snapshot, *standing, said.spec);
   return plan;
 }
 

@@ -1,16 +1,15 @@
 // What a PUT or a DELETE does to a route table, decided without IO, by the rules of
 // balancer_plan.h: a table whose deletion is requested stands until the kernel has no route of it.
 //
-// Which of the kernel's routes are a table's follows from its cluster CIDRs alone, because no two
-// tables have a common one, and a route in the kernel says no more than that it is this program's.
-// So that nothing is taken away that only a newer store knew, a table claims what it does not know
-// only while it is being applied: a PUT of its owner, who says all of it, is what begins that.
+// A route in the kernel says no more than that it is this program's. So that nothing is taken away
+// that only a newer store or a lost one knew, a table takes away what it has named itself and no
+// longer does, and nothing else. Its record keeps the destinations that it dropped, until the host
+// has followed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,18 +25,14 @@ namespace isthmus::infra {
 // 5,000 routes each takes 1 MB in memory.
 inline constexpr std::size_t kRouteTablesPerOwnerMax = 8;
 
-// Kept of the cluster CIDRs of earlier generations: four changes of all of them. What is more is
-// forgotten, and whatever routes are left there are orphans.
-inline constexpr std::size_t kFormerCidrsMax = 64;
-
-// Routes of ours in the kernel that no table knows.
-using OrphanRoutes = std::set<IpPrefix>;
+// Kept of what was dropped, while the host does not follow: a whole table. What is more is
+// forgotten, and its routes are orphans.
+inline constexpr std::size_t kDroppedRoutesMax = api::kRoutesMax;
 
 // What decisions about route tables depend on besides the ledger itself.
 struct RouteCircumstances {
   WallTime now;
   const std::vector<IpPrefix>* destinations = nullptr;  // The owner may route; nullptr: nothing.
-  const OrphanRoutes& orphans;
   bool forwards = true;  // Whether it is this host that forwards packets.
 };
 
@@ -52,10 +47,8 @@ struct RouteTablePlan {
 };
 
 // `uid` is the one it gets if it is new or revived. The order of CIDRs and routes means nothing.
-// One that stands already is written all the same, with a higher generation, where there are
-// orphans in its cluster CIDRs: from then on those are its own, kept where it names them and taken
-// away where it does not. Problems: revision-conflict; quota-exceeded; not-offered where others
-// forward; routes-not-allowed and cluster-cidr-in-use with every CIDR at its pointer.
+// Problems: revision-conflict; quota-exceeded; not-offered where others forward; routes-not-allowed
+// and cluster-cidr-in-use with every CIDR at its pointer.
 RouteTablePlan plan_put(const LedgerSnapshot& snapshot, const api::RouteTable& said,
                         const Preconditions& preconditions, const RouteCircumstances& circumstances,
                         const std::string& uid);

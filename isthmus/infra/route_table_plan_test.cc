@@ -1,5 +1,6 @@
 #include "isthmus/infra/route_table_plan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,8 +30,7 @@ api::RouteTable a_table(const ObjectName& name = kPods, std::string_view cidr = 
 class route_table_plan : public testing::Test {
  protected:
   RouteTablePlan put(const api::RouteTable& said, Preconditions preconditions = {}) {
-    const RouteCircumstances now{at_second(0), destinations ? &*destinations : nullptr, orphans,
-                                 forwards};
+    const RouteCircumstances now{at_second(0), destinations ? &*destinations : nullptr, forwards};
     RouteTablePlan plan =
         plan_put(snapshot, said, preconditions, now, "uid-" + std::to_string(++uids));
     commit(plan);
@@ -65,7 +65,6 @@ class route_table_plan : public testing::Test {
 
   LedgerSnapshot snapshot;
   std::optional<std::vector<IpPrefix>> destinations{{prefix("10.0.0.0/8"), prefix("fd00::/16")}};
-  OrphanRoutes orphans;
   bool forwards = true;
   int uids = 0;
 };
@@ -133,29 +132,33 @@ TEST_F(route_table_plan, an_owner_has_so_many_and_no_more) {
   }
 }
 
-// What is left there is found by them, until everything of the new ones was done.
-TEST_F(route_table_plan, cluster_cidrs_that_go_are_remembered_until_the_host_has_followed) {
-  put(a_table());
+TEST_F(route_table_plan, what_is_dropped_is_remembered_until_the_host_has_followed) {
+  const auto dropped_for = [this](std::string_view cidr, std::string_view destination) {
+    return put(a_table(kPods, cidr, destination)).record.dropped;
+  };
+  EXPECT_EQ(dropped_for("10.244.0.0/16", "10.244.1.0/24"), std::vector<IpPrefix>{});
   apply(1);
-  EXPECT_EQ(put(a_table(kPods, "10.245.0.0/16", "10.245.1.0/24")).record.former_cidrs,
-            std::vector{prefix("10.244.0.0/16")});
-  EXPECT_EQ(put(a_table(kPods, "10.246.0.0/16", "10.246.1.0/24")).record.former_cidrs,
-            (std::vector{prefix("10.245.0.0/16"), prefix("10.244.0.0/16")}));
-  apply(3);
-  EXPECT_EQ(put(a_table(kPods, "10.246.0.0/15", "10.246.1.0/24")).record.former_cidrs,
-            std::vector<IpPrefix>{})
-      << "the new one contains it";
+  EXPECT_EQ(dropped_for("10.244.0.0/16", "10.244.2.0/24"), std::vector{prefix("10.244.1.0/24")});
+  EXPECT_EQ(dropped_for("10.245.0.0/16", "10.245.1.0/24"),
+            (std::vector{prefix("10.244.1.0/24"), prefix("10.244.2.0/24")}));
+  EXPECT_EQ(dropped_for("10.244.0.0/15", "10.244.1.0/24"),
+            (std::vector{prefix("10.244.2.0/24"), prefix("10.245.1.0/24")}))
+      << "it is named again";
+  apply(4);
+  EXPECT_EQ(dropped_for("10.244.0.0/16", "10.244.3.0/24"), std::vector{prefix("10.244.1.0/24")});
 }
 
-TEST_F(route_table_plan, a_put_takes_over_the_orphans_in_its_cluster_cidrs) {
-  put(a_table());
-  apply(1);
-  orphans = {prefix("10.245.1.0/24")};
-  EXPECT_FALSE(put(a_table()).write) << "it lies elsewhere";
-  orphans = {prefix("10.244.9.0/24")};
-  RouteTablePlan plan = put(a_table());
-  EXPECT_TRUE(plan.write);
-  EXPECT_EQ(plan.record.metadata.generation, 2u);
+TEST_F(route_table_plan, of_what_is_dropped_a_whole_table_is_remembered_and_no_more) {
+  api::RouteTable said = a_table(kPods, "fd00:10::/32");
+  for (const std::string_view half : {"1:", "2:"}) {
+    said.spec.routes.clear();
+    for (std::size_t i = 0; i < api::kRoutesMax; ++i) {
+      said.spec.routes.push_back({prefix(fmt::format("fd00:10:{}{:x}::/64", half, i)), "vm-1", {}});
+    }
+    ASSERT_EQ(problem_of(put(said)), "");
+  }
+  said.spec.routes.clear();
+  EXPECT_EQ(put(said).record.dropped.size(), kDroppedRoutesMax);
 }
 
 TEST_F(route_table_plan, one_that_leaves_stands_until_it_is_gone_and_its_generations_go_on) {

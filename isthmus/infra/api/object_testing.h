@@ -118,7 +118,9 @@ inline RouteTable a_route_table() {
                                 {prefix("10.244.2.0/24"), RouteState::conflict, "ForeignRoute",
                                  "static via 10.0.0.9"},
                                 {prefix("fd00:10:244:1::/64"), RouteState::pending, "LinkDown",
-                                 "eth0 is down"}}}};
+                                 "eth0 is down"}},
+                     .orphans = {{prefix("10.244.8.0/24"), std::nullopt},
+                                 {prefix("10.244.9.0/24"), ip("10.0.0.19")}}}};
 }
 
 inline Pool a_pool() {

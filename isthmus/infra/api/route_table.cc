@@ -34,6 +34,17 @@ json::object spec_json(const RouteTableSpec& spec) {
   return {{"clusterCIDRs", to_json(spec.cluster_cidrs)}, {"routes", std::move(routes)}};
 }
 
+json::array to_json(const std::vector<OrphanRoute>& orphans) {
+  json::array list;
+  list.reserve(orphans.size());
+  for (const OrphanRoute& orphan : orphans) {
+    json::object entry{{"destination", to_string(orphan.destination)}};
+    if (orphan.next_hop) entry["nextHop"] = to_string(*orphan.next_hop);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 json::object status_json(const RouteTableStatus& status) {
   json::array routes;
   routes.reserve(status.routes.size());
@@ -44,10 +55,12 @@ json::object status_json(const RouteTableStatus& status) {
     if (!route.message.empty()) entry["message"] = route.message;
     routes.push_back(std::move(entry));
   }
-  return {{"observedGeneration", status.observed_generation},
-          {"appliedGeneration", status.applied_generation},
-          {"conditions", to_json(status.conditions)},
-          {"routes", std::move(routes)}};
+  json::object object{{"observedGeneration", status.observed_generation},
+                      {"appliedGeneration", status.applied_generation},
+                      {"conditions", to_json(status.conditions)},
+                      {"routes", std::move(routes)}};
+  if (!status.orphans.empty()) object["orphans"] = to_json(status.orphans);
+  return object;
 }
 
 IpPrefix read_prefix(JsonReader value) {
@@ -75,6 +88,13 @@ RouteStatus read_route_status(JsonReader object) {
   return status;
 }
 
+OrphanRoute read_orphan(JsonReader object) {
+  OrphanRoute orphan;
+  orphan.destination = read_prefix(object.required("destination"));
+  if (auto next_hop = object.optional("nextHop")) orphan.next_hop = read_ip(*next_hop);
+  return orphan;
+}
+
 void read_spec(JsonReader object, RouteTableSpec& spec) {
   for (JsonReader& cidr : object.required("clusterCIDRs").elements(kAnswerItemsMax)) {
     spec.cluster_cidrs.push_back(read_prefix(cidr));
@@ -88,11 +108,16 @@ void read_status(JsonReader object, RouteTableStatus& status) {
   status.observed_generation = count_or_zero(object, "observedGeneration");
   status.applied_generation = count_or_zero(object, "appliedGeneration");
   status.conditions = read_conditions(object);
-  std::optional<JsonReader> list = object.optional("routes");
-  if (!list) return;
-  std::vector<JsonReader> routes = list->elements(kAnswerItemsMax);
-  status.routes.reserve(routes.size());
-  for (JsonReader& route : routes) status.routes.push_back(read_route_status(route));
+  if (std::optional<JsonReader> list = object.optional("routes")) {
+    std::vector<JsonReader> routes = list->elements(kAnswerItemsMax);
+    status.routes.reserve(routes.size());
+    for (JsonReader& route : routes) status.routes.push_back(read_route_status(route));
+  }
+  if (std::optional<JsonReader> list = object.optional("orphans")) {
+    for (JsonReader& orphan : list->elements(kAnswerItemsMax)) {
+      status.orphans.push_back(read_orphan(orphan));
+    }
+  }
 }
 
 }  // namespace

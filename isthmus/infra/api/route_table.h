@@ -17,8 +17,9 @@
 
 namespace isthmus::infra::api {
 
-inline constexpr std::size_t kRoutesMax = 5000;      // Of one table: one or two for each machine.
-inline constexpr std::size_t kClusterCidrsMax = 16;  // Likewise: each is compared with all others.
+inline constexpr std::size_t kRoutesMax = 5000;       // Of one table: one or two for each machine.
+inline constexpr std::size_t kClusterCidrsMax = 16;   // Likewise: each is compared with all others.
+inline constexpr std::size_t kOrphanRoutesMax = 500;  // Told at a time.
 
 // 5,000 routes of 195 bytes, with the longest uids and IPv6 addresses, and everything else.
 inline constexpr std::size_t kRouteTableBodyMax = 1024 * 1024;
@@ -56,11 +57,21 @@ struct RouteStatus {
   friend bool operator==(const RouteStatus&, const RouteStatus&) = default;
 };
 
+// A route that the host holds in the cluster CIDRs of a table, that may be needed, and of which
+// nobody knows: the store was lost, say. It stays until the table names it, and no longer does.
+struct OrphanRoute {
+  IpPrefix destination;
+  std::optional<IpAddress> next_hop;  // Nothing: by others' hands it has a form we never make.
+
+  friend bool operator==(const OrphanRoute&, const OrphanRoute&) = default;
+};
+
 struct RouteTableStatus {
   std::uint64_t observed_generation = 0;  // That everything here is about.
   std::uint64_t applied_generation = 0;   // All that could be done for it was, and more is no wish.
   std::vector<Condition> conditions;      // Accepted, Programmed, Ready.
   std::vector<RouteStatus> routes;        // One for each route of the spec, in its order.
+  std::vector<OrphanRoute> orphans;       // By destination; as many as the table could name too.
 
   friend bool operator==(const RouteTableStatus&, const RouteTableStatus&) = default;
 };

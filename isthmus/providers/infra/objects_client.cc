@@ -258,7 +258,7 @@ Task<Result<>> ObjectsClient::remove_target_set(ObjectId id) {
 Task<Result<ObjectsClient::PutRoutes>> ObjectsClient::put_route_table(ObjectId id,
                                                                       std::string body) {
   const std::string path = route_table_path(id);
-  const net::Response response = CO_TRY(co_await change("PUT", path, path, std::move(body)));
+  const net::Response response = CO_TRY(co_await change_seen("PUT", path, path, std::move(body)));
   if (!is_success(response)) {
     PutRoutes put{.refused = refused_routes(response)};
     if (put.refused.empty()) co_return std::unexpected(error_of(response, clock_.wall_now()));
@@ -304,17 +304,25 @@ Task<Result<std::unique_ptr<net::LineReader>>> ObjectsClient::watch(std::string 
   co_return std::unexpected(error_of(refusal, clock_.wall_now()));
 }
 
-// What we have seen once is written over only as we have seen it. Where somebody else has written
-// meanwhile, nothing has happened yet, and it is looked at first: whoever may still send has the
-// last word.
+// Where somebody else has written meanwhile, nothing has happened yet, and it is looked at first:
+// whoever may still send has the last word.
 Task<Result<net::Response>> ObjectsClient::change(std::string method, std::string path,
                                                   std::string target, std::string body) {
-  const std::string seen = seen_.find(path);
-  net::Response response = CO_TRY(co_await send(method, target, body, seen));
-  if (!seen.empty() && has_moved(response)) {
+  const bool is_seen = !seen_.find(path).empty();
+  net::Response response = CO_TRY(co_await change_seen(method, path, target, body));
+  if (is_seen && has_moved(response)) {
     CO_TRY(co_await look(path));
-    response = CO_TRY(co_await send(method, target, std::move(body), seen_.find(path)));
+    response =
+        CO_TRY(co_await change_seen(std::move(method), path, std::move(target), std::move(body)));
   }
+  co_return response;
+}
+
+// What we have seen once is written over only as we have seen it.
+Task<Result<net::Response>> ObjectsClient::change_seen(std::string method, std::string path,
+                                                       std::string target, std::string body) {
+  net::Response response =
+      CO_TRY(co_await send(method, std::move(target), std::move(body), seen_.find(path)));
   const bool is_gone = is_success(response) && method == "DELETE";
   if (is_gone || is_not_there(response)) {
     seen_.forget(path);

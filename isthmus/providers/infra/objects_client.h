@@ -4,7 +4,9 @@
 // An answer about another object than was asked for, or about another owner's, is lost.
 //
 // What was read or written once is written over only as it was seen (If-Match): a write that was
-// long on its way, of a manager that has lost its lease meanwhile, changes nothing any more.
+// long on its way, of a manager that has lost its lease meanwhile, changes nothing any more. A load
+// balancer or a target set that somebody else has written meanwhile is looked at and then written;
+// a route table is not: what is asked for there was decided by what stood before.
 #pragma once
 
 #include <cstddef>
@@ -89,6 +91,7 @@ class ObjectsClient final {
     std::optional<isthmus::infra::api::RouteTable> table = {};
     std::map<std::size_t, std::string> refused = {};  // By place in the body: what is wrong.
   };
+  // conflict: also where it is not as it was last read or written here, and nothing was stored.
   Task<Result<PutRoutes>> put_route_table(ObjectId id, std::string body);
 
   // absent: the server says that there is none of this very name.
@@ -110,6 +113,8 @@ class ObjectsClient final {
   Task<Result<net::Response>> look(std::string path);
   Task<Result<net::Response>> change(std::string method, std::string path, std::string target,
                                      std::string body = {});
+  Task<Result<net::Response>> change_seen(std::string method, std::string path, std::string target,
+                                          std::string body);
   Task<Result<std::optional<net::Response>>> put_balancer(Wish wish, bool dry_run);
 
   // What is said alike of every kind of object that takes a while to go.

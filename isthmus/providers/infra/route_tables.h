@@ -19,7 +19,8 @@ class InfraRouteTables final : public cloud::RouteTables {
   InfraRouteTables(ObjectsClient& client, Handshake& handshake, std::string scheme)
       : client_(client), handshake_(handshake), scheme_(std::move(scheme)) {}
 
-  // One PUT, unless single routes are refused.
+  // One PUT, unless single routes are refused. It stores nothing where the table is not as it was
+  // last got or ensured here: conflict.
   Task<Result<cloud::RouteTableState>> ensure(cloud::RouteTableSpec spec) override;
   Task<Result<cloud::RouteTableState>> get(std::string name) override;
   Task<Result<>> release(std::string name) override;

@@ -10,9 +10,11 @@ namespace isthmus::providers::infra {
 namespace {
 
 namespace api = isthmus::infra::api;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::json_answer;
+using ::testing::Not;
 using testing::problem_answer;
 using Standing = cloud::RouteState::Standing;
 
@@ -123,6 +125,33 @@ TEST_F(route_tables, that_we_may_not_have_are_denied_and_of_others_a_conflict) {
   EXPECT_EQ(ensure().outcome(), Outcome::denied);
   server.answer("PUT " + kPath, problem_answer(api::problem::cluster_cidr_in_use));
   EXPECT_EQ(ensure().outcome(), Outcome::conflict);
+}
+
+net::Response versioned(api::RouteTable table) {
+  net::Response response = json_answer(encode(table));
+  response.headers.set("ETag", std::to_string(table.metadata.revision));
+  return response;
+}
+
+// What is asked for was decided by what stood.
+TEST_F(route_tables, that_somebody_else_has_written_are_read_before_they_are_asked_for_again) {
+  server.answer("GET " + kPath, versioned(a_table()));
+  ASSERT_TRUE(world.run(tables.get("pods")));
+  server.answer("PUT " + kPath, problem_answer(api::problem::revision_conflict));
+  server.seen.clear();
+  EXPECT_EQ(ensure().outcome(), Outcome::conflict);
+  EXPECT_EQ(server.last.headers.find("If-Match"), "7");
+  EXPECT_EQ(ensure().outcome(), Outcome::conflict);
+  EXPECT_EQ(server.last.headers.find("If-Match"), "7") << "nobody has read it meanwhile";
+  EXPECT_THAT(server.seen, Not(Contains("GET " + kPath)));
+
+  api::RouteTable theirs = a_table();
+  theirs.metadata.revision = 9;
+  server.answer("GET " + kPath, versioned(theirs));
+  ASSERT_TRUE(world.run(tables.get("pods")));
+  server.answer("PUT " + kPath, versioned(theirs));
+  EXPECT_TRUE(ensure());
+  EXPECT_EQ(server.last.headers.find("If-Match"), "9");
 }
 
 TEST_F(route_tables, of_another_name_are_a_lost_answer) {

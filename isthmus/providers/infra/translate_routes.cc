@@ -38,6 +38,19 @@ std::vector<cloud::RouteTableState::Fact> facts_of(const api::RouteTable& table)
   return {{.reason = ready->reason, .message = ready->message}};
 }
 
+// What the host holds of ours, and nobody knows: the controller judges it as any other route. What
+// nobody could ask for is left to people.
+void add_orphans(const api::RouteTable& table, std::vector<RouteState>& routes) {
+  std::set<IpPrefix> named;
+  for (const RouteState& route : routes) named.insert(route.destination);
+  for (const api::OrphanRoute& orphan : table.status.orphans) {
+    if (!orphan.next_hop || !named.insert(orphan.destination).second) continue;
+    routes.push_back({.destination = orphan.destination,
+                      .next_hop = orphan.next_hop,
+                      .standing = RouteState::Standing::applied});
+  }
+}
+
 }  // namespace
 
 api::RouteTable to_api(const cloud::RouteTableSpec& spec) {
@@ -79,6 +92,7 @@ cloud::RouteTableState to_cloud(const std::string& scheme, api::RouteTable table
     route.reason = found->second->reason;
     route.message = found->second->message;
   }
+  add_orphans(table, state.routes);
   std::ranges::sort(state.routes, {}, &RouteState::destination);
   state.name = std::move(table.metadata.name);
   state.ranges = std::move(table.spec.cluster_cidrs);

@@ -78,6 +78,20 @@ TEST(routes_in_both_languages, to_nobody_known_have_no_machine) {
   EXPECT_EQ(first(table).instance, std::nullopt);
 }
 
+TEST(routes_in_both_languages, that_the_host_holds_and_nobody_knows_are_routes_to_a_next_hop) {
+  api::RouteTable table = table_with(api::RouteState::applied, "");
+  const IpAddress next_hop = parse_ip("10.0.0.9").value();
+  table.status.orphans = {{prefix("10.244.0.0/24"), next_hop},
+                          {prefix("10.244.1.0/24"), next_hop},
+                          {prefix("10.244.2.0/24"), std::nullopt}};
+  const std::vector<cloud::RouteState> routes = to_cloud("isthmus", table).routes;
+  ASSERT_EQ(routes.size(), 2U) << "one is named meanwhile, and one could not be";
+  EXPECT_EQ(routes[0], (cloud::RouteState{.destination = prefix("10.244.0.0/24"),
+                                          .next_hop = next_hop,
+                                          .standing = Standing::applied}));
+  EXPECT_TRUE(routes[1].instance);
+}
+
 TEST(routes_in_both_languages, tell_what_is_wrong_with_the_whole_host) {
   api::RouteTable table = table_with(api::RouteState::pending, "RoutesFailed");
   set(table.status.conditions, {.type = std::string(api::condition::ready),

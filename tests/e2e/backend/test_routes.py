@@ -1,6 +1,7 @@
 """Route tables: what they make of the host's kernel, and what others do to it."""
 
 import http.client
+import os
 import threading
 
 import pytest
@@ -194,21 +195,47 @@ def until_cut_off(write):
         pass  # It was killed before it answered, or while it did.
 
 
-def test_what_no_table_knows_stays_until_its_owner_says_all(net, pods, backend, tables):
+def test_what_no_table_knows_stays_until_one_names_it_and_no_longer_does(
+        net, pods, backend, tables):
     """As after an old copy of the store was restored."""
+    via = net.machines[0].v4
+    adopted = [{"destination": "10.244.9.0/24", "nextHop": via}]
     tables.apply(pods.routes())
     backend.infra.process.kill()
-    net.host.ip(f"route add 10.244.9.0/24 via {net.machines[0].v4} proto 66 metric 66",
-                f"route add 10.99.0.0/24 via {net.machines[0].v4} proto 66 metric 66")
+    net.host.ip(f"route add 10.244.9.0/24 via {via} proto 66 metric 66",
+                f"route add 10.99.0.0/24 via {via} proto 66 metric 66")
     backend.infra.start()
     assert len(ours(net)) == 8
     assert backend.metric("infra_orphan_routes") == 2
 
-    tables.apply(pods.routes())
+    tables.apply(pods.routes()[:5])
+    assert ours(net)["10.244.9.0/24"] == via, "whoever wrote that does not know of it"
+    assert tables.get()["status"]["orphans"] == adopted, "the other is in nobody's cluster CIDR"
 
+    assert "orphans" not in tables.apply(pods.routes()[:5] + adopted)["status"]
+    assert ours(net)["10.244.9.0/24"] == via
+    tables.apply(pods.routes())
     assert "10.244.9.0/24" not in ours(net)
-    assert "10.99.0.0/24" in ours(net), "it is in nobody's cluster CIDR"
+    assert "10.99.0.0/24" in ours(net)
     assert backend.metric("infra_orphan_routes") == 1
+
+
+def test_a_lost_store_takes_no_route_away(net, pods, backend, tables):
+    tables.apply(pods.routes())
+    before = ours(net)
+    backend.infra.process.terminate()
+    for name in os.listdir(backend.infra.directory):
+        if name.startswith("infra.db"):
+            os.unlink(backend.infra.path(name))
+    backend.infra.start()
+    assert tables.request("GET").status == 404
+
+    told = tables.apply(pods.routes()[:1])["status"]["orphans"]
+
+    assert ours(net) == before
+    assert {orphan["destination"]: orphan["nextHop"] for orphan in told} == {
+        destination: via for destination, via in before.items()
+        if destination != pods.routes()[0]["destination"]}
 
 
 def test_refused_is_what_cannot_be(net, pods, backend, tables):

@@ -1,6 +1,7 @@
 """Pods on different machines reach each other through the backend's host, by the routes that the
 manager asks for."""
 
+import os
 import time
 
 from harness import kube
@@ -56,6 +57,25 @@ def test_a_backend_that_is_killed_leaves_packets_flowing_and_comes_back(cluster)
     cluster.infra.start()
     cluster.until_routed(*cluster.net.machines, seconds=60)
     reach_each_other(cluster, 1, 4)
+
+
+def test_a_backend_that_lost_its_store_keeps_every_route_that_a_node_may_need(cluster):
+    """And what no Node has goes as if its Node had just left."""
+    before = cluster.kernel_routes()
+    cluster.infra.process.terminate()
+    for name in os.listdir(cluster.infra.directory):
+        if name.startswith("infra.db"):
+            os.unlink(cluster.infra.path(name))
+    cluster.net.host.ip(
+        f"route add 10.244.77.0/24 via {cluster.net.machines[2].v4} proto 66 metric 66")
+    cluster.infra.start()
+    until(cluster.tables, 60, "the table is asked for again")
+    lost_at = time.monotonic()
+    assert cluster.kernel_routes().items() > before.items()
+    reach_each_other(cluster, 1, 2, 3)
+    until(lambda: cluster.kernel_routes() == before, 240, "what no Node has is gone")
+    assert time.monotonic() - lost_at >= 60
+    assert cluster.manager.metric("isthmus_routes_removed_total") == 1
 
 
 def test_a_manager_that_is_killed_leaves_the_routes_and_the_next_writes_nothing(cluster):
