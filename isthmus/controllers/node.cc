@@ -75,7 +75,10 @@ NodeController::NodeController(NodeControllerOptions options, kube::Store<kube::
           "From the creation of a Node to the removal of its taint.", delay_buckets())),
       initial_sync_delay_(metrics.histogram(
           "node_controller_initial_node_sync_delay_seconds",
-          "From the creation of a Node to the end of its initialization.", delay_buckets())) {}
+          "From the creation of a Node to the end of its initialization.", delay_buckets())) {
+  nodes.subscribe(
+      [this](const kube::Difference<kube::Node>& difference) { note_newcomer(difference); });
+}
 
 Task<Result<kube::Action>> NodeController::reconcile(kube::ObjectKey key) {
   // An object that cannot be read is left alone until it can be; it is not gone.
@@ -131,7 +134,7 @@ Task<Result<NodeController::Step>> NodeController::attempt(NodePtr node) {
 }
 
 Task<Result<Evidence>> NodeController::ask(NodePtr node) {
-  const Duration age_max = is_newcomer(*node) ? options_.newcomer_age_max : options_.member_age_max;
+  const Duration age_max = this->age_max(*node);
   const Question question = question_for(*node, options_.plan);
   Evidence evidence;
   if (const auto* id = std::get_if<cloud::ProviderId>(&question)) {
@@ -147,6 +150,25 @@ Task<Result<Evidence>> NodeController::ask(NodePtr node) {
     evidence.completeness = found.completeness;
   }
   co_return evidence;
+}
+
+// The kubelet that has registered a Node runs on its machine: a list that is newer than the Node
+// knows that machine, and which one has its name now.
+Duration NodeController::age_max(const kube::Node& node) const {
+  if (!is_newcomer(node)) return options_.member_age_max;
+  const auto seen = newcomers_.find(node.meta.uid);
+  if (seen == newcomers_.end()) return options_.newcomer_age_max;
+  const Duration waited = std::min(clock_.now() - seen->second, options_.member_age_max);
+  return std::max(options_.newcomer_age_max, waited);
+}
+
+void NodeController::note_newcomer(const kube::Difference<kube::Node>& difference) {
+  const auto& [key, before, after, initial] = difference;
+  if (after && is_newcomer(*after)) {
+    newcomers_.try_emplace(after->meta.uid, clock_.now());
+  } else {
+    newcomers_.erase(after ? after->meta.uid : before->meta.uid);
+  }
 }
 
 // Cut off between the two patches, the Node shows its addresses and keeps the taint.

@@ -18,6 +18,7 @@
 // deletes a Node: that is the node lifecycle controller's.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -45,7 +46,8 @@ struct NodeControllerOptions {
   Duration refresh_every = std::chrono::minutes(5);
 
   // How old the cloud's answer may be. A new Node's question is worth a call, but a hundred that
-  // come within seconds need no hundred lists.
+  // come within seconds need no hundred lists. One that has waited for its turn takes a list that
+  // was asked for since it was seen, as old as for a member at most.
   Duration newcomer_age_max = std::chrono::seconds(5);
   Duration member_age_max = std::chrono::seconds(30);  // Or half of refresh_every, if that is less.
 
@@ -85,6 +87,8 @@ class NodeController final : public kube::Reconciler {
 
   Task<Result<Step>> attempt(NodePtr node);
   Task<Result<Evidence>> ask(NodePtr node);
+  Duration age_max(const kube::Node& node) const;
+  void note_newcomer(const kube::Difference<kube::Node>& difference);
   Task<Result<Step>> initialize(NodePtr node, Initialize act);
   Task<Result<Step>> refresh(NodePtr node, Refresh act);
   Result<Step> refuse(const Refuse& refusal);
@@ -112,6 +116,7 @@ class NodeController final : public kube::Reconciler {
   MachineClaims claims_;
   NodeWriter writer_;
   ContestedFields contested_;
+  std::map<std::string, Moment> newcomers_;  // By uid: when each was first seen.
   Histogram& taint_removal_delay_;
   Histogram& initial_sync_delay_;
 };

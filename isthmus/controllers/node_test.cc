@@ -284,6 +284,34 @@ TEST_F(node_controller, asks_the_cloud_a_handful_of_times_for_a_thousand_nodes) 
   EXPECT_LE(cloud.lists + cloud.gets, 3U);
 }
 
+TEST_F(node_controller, needs_no_newer_list_for_nodes_that_wait_for_their_turn) {
+  api.latency = 100ms;
+  for (int i = 0; i < 1000; ++i) {
+    register_node("node" + std::to_string(i));
+    add_machine(std::to_string(i), "node" + std::to_string(i));
+  }
+  start();
+  pass(18s);
+  EXPECT_LT(events.count("Synced"), 1000U);
+  pass(7s);
+  EXPECT_EQ(events.count("Synced"), 1000U);
+  EXPECT_EQ(cloud.lists, 1U);
+}
+
+TEST_F(node_controller, takes_no_list_that_is_older_than_the_node_and_five_seconds) {
+  register_node("node1");
+  add_machine("1", "node1");
+  add_machine("2", "node2");
+  start();
+  pass(6s);
+  ASSERT_EQ(cloud.lists, 1U);
+  cloud.remove("2");
+  add_machine("3", "node2");
+  register_node("node2");
+  pass(1s);
+  EXPECT_EQ(at("node2", "/spec/providerID"), "isthmus://3");
+}
+
 TEST_F(node_controller, finds_a_machine_that_is_newer_than_the_list_in_memory) {
   register_node("node1");
   add_machine("1", "node1");
