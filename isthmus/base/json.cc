@@ -71,7 +71,8 @@ std::string compact_json(const json::value& value) { return json::serialize(valu
 struct JsonReader::Place {
   std::shared_ptr<const Place> parent;  // nullptr: the document.
   std::string key;
-  std::vector<std::string> asked;  // Keys asked for so far.
+  std::vector<const json::value*> asked;  // The members that were asked for, of those there are.
+  bool is_refused = false;                // For it is no object.
 };
 
 JsonReader::JsonReader(const json::value& document, Mistakes& mistakes)
@@ -90,8 +91,10 @@ std::string JsonReader::pointer() const {
 
 void JsonReader::note_asked(std::string_view key) {
   constexpr std::size_t kUsual = 8;
+  const json::value* member = value_->get_object().if_contains(key);
+  if (member == nullptr) return;
   if (place_->asked.empty()) place_->asked.reserve(kUsual);
-  place_->asked.emplace_back(key);
+  place_->asked.push_back(member);
 }
 
 JsonReader JsonReader::required(std::string_view key) {
@@ -118,8 +121,7 @@ std::optional<JsonReader> JsonReader::optional(std::string_view key) {
 void JsonReader::no_other_fields() {
   if (missing() || !value_->is_object()) return;
   for (const auto& [key, member] : value_->get_object()) {
-    const std::vector<std::string>& asked = place_->asked;
-    if (std::ranges::find(asked, std::string_view(key)) != asked.end()) continue;
+    if (std::ranges::find(place_->asked, &member) != place_->asked.end()) continue;
     mistakes_->add(child(&member, key).pointer(), "unknown field");
   }
 }
@@ -246,8 +248,7 @@ const json::object* JsonReader::object() {
   if (missing()) return nullptr;
   if (value_->is_object()) return &value_->get_object();
   // Said once, however many members are asked for.
-  if (place_->asked.empty()) refuse_expected("an object");
-  note_asked("");
+  if (!std::exchange(place_->is_refused, true)) refuse_expected("an object");
   return nullptr;
 }
 

@@ -1,16 +1,17 @@
 #include "isthmus/base/secret.h"
 
+#include <string.h>
+
 #include <utility>
 
 namespace isthmus {
 namespace {
 
 // Overwrites the whole buffer, not only the text: a string that became shorter leaves its tail
-// behind. Volatile keeps the compiler from dropping writes to memory that is about to be freed.
+// behind. No compiler drops these writes to memory that is about to be freed.
 void wipe(std::string& text) {
   text.resize(text.capacity());
-  volatile char* bytes = text.data();
-  for (std::size_t i = 0; i < text.size(); ++i) bytes[i] = '\0';
+  ::explicit_bzero(text.data(), text.size());
   text.clear();
 }
 

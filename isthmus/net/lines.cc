@@ -22,12 +22,16 @@ Task<Result<std::string>> LineReader::next() {
     if (buffer_.size() > line_bytes_max_) {
       co_return fail(Outcome::lost, "a line of the watch is too long");
     }
-    const std::string piece = CO_TRY(co_await body_->next());
+    std::string piece = CO_TRY(co_await body_->next());
     if (piece.empty()) {
       if (buffer_.empty()) co_return std::string();
       co_return fail(Outcome::lost, "the watch ended within a line");
     }
-    buffer_ += piece;
+    if (buffer_.empty()) {
+      buffer_ = std::move(piece);  // And gives back what an earlier burst had needed.
+    } else {
+      buffer_ += piece;
+    }
   }
 }
 

@@ -55,7 +55,8 @@ template <class Object>
 Result<Object> decode_answer(std::string_view kind, std::string_view text,
                              Object (*read)(JsonReader)) {
   const std::string what = "not of the kind " + std::string(kind);
-  Result<json::value> document = parse_json(text, kAnswerLimits);
+  json::monotonic_resource memory;
+  Result<json::value> document = parse_json(text, kAnswerLimits, &memory);
   if (!document) return fail(Outcome::lost, what + ": " + document.error().message);
   Mistakes mistakes;
   Object object = read(JsonReader(*document, mistakes));
@@ -68,7 +69,8 @@ template <class List, class Object>
 Result<List> decode_list_answer(std::string_view kind, std::string_view text,
                                 Object (*read)(JsonReader)) {
   const std::string what = "not of the kind " + std::string(kind);
-  Result<json::value> document = parse_json(text, kAnswerLimits);
+  json::monotonic_resource memory;
+  Result<json::value> document = parse_json(text, kAnswerLimits, &memory);
   if (!document) return fail(Outcome::lost, what + ": " + document.error().message);
   Mistakes mistakes;
   JsonReader reader(*document, mistakes);

@@ -37,6 +37,7 @@ Task<Result<cloud::Listing<cloud::Instance>>> InfraInstances::list(cloud::Instan
         listing.items.push_back(to_cloud(scheme_, std::move(instance)));
         return true;
       }));
+  listing.items.shrink_to_fit();  // It is kept, and had grown to up to twice its size.
   listing.completeness = pages.completeness;
   co_return listing;
 }
