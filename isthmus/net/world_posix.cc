@@ -1,5 +1,6 @@
 #include "isthmus/net/world_posix.h"
 
+#include <malloc.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -28,6 +29,9 @@ constexpr Duration kWaitMax = std::chrono::hours(1);
 // Long for a turn, whose lag is told at a tenth of it, and short beside the seconds that lie
 // between the end of a lease by our clock and the moment at which somebody else may take it.
 constexpr Duration kOversleep = std::chrono::seconds(1);
+
+// What the library begins with: larger blocks are mapped by themselves.
+constexpr int kLargeBlockBytes = 128 * 1024;
 
 // Draws 256 bytes at a time, the most that getrandom(2) hands out in one piece whatever signals
 // arrive, and a size at which the system call no longer counts.
@@ -95,6 +99,10 @@ PosixWorld::PosixWorld() {
   // Every write of ours reports EPIPE to whoever writes; a library that forgets MSG_NOSIGNAL must
   // not end the program because a peer has left.
   std::signal(SIGPIPE, SIG_IGN);
+  // What is large is returned when it is freed. Left alone, the library raises the limit to the
+  // largest block it has seen, and lists of thousands of objects leave holes that nothing fills.
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBlockBytes);
+  ::mallopt(M_TRIM_THRESHOLD, kLargeBlockBytes);
   reactor_ = std::make_unique<Reactor>();
 }
 
