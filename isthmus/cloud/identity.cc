@@ -17,13 +17,13 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// The same UUID with its first three fields in the other byte order.
-std::string swapped(std::string_view uuid) {
-  static constexpr std::array<std::size_t, 8> kPlaces{0, 2, 4, 6, 9, 11, 14, 16};
-  static constexpr std::array<std::size_t, 8> kSources{6, 4, 2, 0, 11, 9, 16, 14};
-  std::string result(uuid);
+// The 32 digits of the same UUID with its first three fields in the other byte order.
+std::string swapped(std::string_view digits) {
+  static constexpr std::array<std::size_t, 8> kPlaces{0, 2, 4, 6, 8, 10, 12, 14};
+  static constexpr std::array<std::size_t, 8> kSources{6, 4, 2, 0, 10, 8, 14, 12};
+  std::string result(digits);
   for (std::size_t i = 0; i < kPlaces.size(); ++i) {
-    result.replace(kPlaces[i], 2, uuid.substr(kSources[i], 2));
+    result.replace(kPlaces[i], 2, digits.substr(kSources[i], 2));
   }
   return result;
 }
@@ -31,10 +31,12 @@ std::string swapped(std::string_view uuid) {
 }  // namespace
 
 std::string uuid_key(std::string_view uuid) {
-  constexpr std::size_t kUuidLength = 36;
+  constexpr std::size_t kDigits = 32;
   std::string key = lower(uuid);
-  if (key.size() != kUuidLength) return key;
-  return std::min(swapped(key), key);
+  std::string digits = key;
+  std::erase(digits, '-');
+  if (digits.size() != kDigits) return key;
+  return std::min(swapped(digits), digits);
 }
 
 std::string name_key(std::string_view name) { return lower(name); }

@@ -9,7 +9,8 @@
 
 namespace isthmus::cloud {
 
-// Equal for the same SMBIOS UUID in any case, and in either byte order of its first three fields,
+// Equal for the same SMBIOS UUID in any case, with dashes or without, because a kubelet whose
+// firmware has none reports the machine-id, and in either byte order of its first three fields,
 // because firmware before SMBIOS 2.6 reports them reversed. Empty for an empty text.
 std::string uuid_key(std::string_view uuid);
 

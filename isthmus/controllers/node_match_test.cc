@@ -59,6 +59,15 @@ TEST_F(node_match, does_not_give_a_node_a_machine_with_another_board) {
   EXPECT_EQ(found(match_machine(node, {{by_name}}, {MatchBy::name})), "by-name");
 }
 
+TEST_F(node_match, compares_the_digits_of_a_system_uuid_and_not_its_dashes) {
+  node.system_uuid = "aaaaaaaa000000000000000000000001";
+  EXPECT_EQ(found(match_machine(node, {{by_uuid}}, kAll)), "by-uuid");
+  node.provider_id = "isthmus://by-uuid";
+  EXPECT_EQ(found(match_machine(node, {{by_uuid}}, kAll)), "by-uuid");
+  node.system_uuid.back() = '2';
+  EXPECT_EQ(found(match_machine(node, {{by_uuid}}, kAll)), "machine_mismatch");
+}
+
 TEST_F(node_match, lets_a_retired_namesake_not_stand_in_the_way) {
   cloud::Instance retired = by_name;
   retired.provider_id.id = "retired";

@@ -82,7 +82,7 @@ api::Instance read_machine(YamlReader machine) {
         api::state_of(state->choice({"active", "retired"})).value_or(api::State::active);
   }
   instance.system_uuid =
-      api::lower_case(optional_ruled(machine, "systemUUID", api::wrong_system_uuid));
+      api::canonical_system_uuid(optional_ruled(machine, "systemUUID", api::wrong_system_uuid));
   machine.no_other_keys();
   return instance;
 }

@@ -47,6 +47,14 @@ instances:
   EXPECT_EQ(lines[1].instance.power, api::Power::unknown);
 }
 
+TEST(inventory, a_system_uuid_is_taken_as_a_kubelet_reports_it_where_the_firmware_has_none) {
+  YamlMistakes mistakes;
+  const auto lines = parse_inventory(
+      "instances:\n- {uid: a, name: n, systemUUID: 3d1219c7c4c54d2ea1b0c3d4e5f60718}\n", mistakes);
+  ASSERT_EQ(mistakes.sorted().list(), Lines{});
+  EXPECT_EQ(lines.at(0).instance.system_uuid, "3d1219c7-c4c5-4d2e-a1b0-c3d4e5f60718");
+}
+
 TEST(inventory, a_uid_is_required_and_never_made_up) {
   Lines mistakes = mistakes_of_machine("name: node1");
   ASSERT_EQ(mistakes.size(), 1u);
@@ -91,10 +99,10 @@ TEST(inventory, a_doubled_key_hides_no_other_mistake) {
 
 TEST(inventory, two_machines_cannot_share_what_identifies_them) {
   std::string uuid = "systemUUID: 4c4c4544-0042-4a10-8056-b4c04f4d5a32";
-  std::string upper = "systemUUID: 4C4C4544-0042-4A10-8056-B4C04F4D5A32";
+  std::string plain = "systemUUID: 4C4C454400424A108056B4C04F4D5A32";
   std::string address = "addresses: [{type: InternalIP, address: 10.0.0.1}]";
   EXPECT_EQ(mistakes_of("instances:\n- {uid: a, name: n, " + uuid + ", " + address +
-                        "}\n- {uid: a, name: n, " + upper + ", " + address + "}\n"),
+                        "}\n- {uid: a, name: n, " + plain + ", " + address + "}\n"),
             (Lines{"line 3: uid a is already that of the machine in line 2",
                    "line 3: name n is already that of the machine in line 2",
                    "line 3: systemUUID 4c4c4544-0042-4a10-8056-b4c04f4d5a32 is already that of the "

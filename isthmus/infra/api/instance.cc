@@ -112,7 +112,7 @@ Instance read_instance(JsonReader document) {
   instance.type = text_or_empty(spec, "type");
   instance.region = text_or_empty(spec, "region");
   instance.zone = text_or_empty(spec, "zone");
-  instance.system_uuid = lower_case(text_or_empty(spec, "systemUUID"));
+  instance.system_uuid = canonical_system_uuid(text_or_empty(spec, "systemUUID"));
   instance.state = state_of(text_or_empty(spec, "state")).value_or(State::active);
 
   JsonReader status = document.required("status");

@@ -42,8 +42,8 @@ void read_spec(JsonReader spec, Instance& instance) {
   instance.type = optional_ruled_text(spec, "type", wrong_label_value, kMayBeEmpty);
   instance.region = optional_ruled_text(spec, "region", wrong_label_value, kMayBeEmpty);
   instance.zone = optional_ruled_text(spec, "zone", wrong_label_value, kMayBeEmpty);
-  instance.system_uuid =
-      lower_case(optional_ruled_text(spec, "systemUUID", wrong_system_uuid, kMayBeEmpty));
+  instance.system_uuid = canonical_system_uuid(
+      optional_ruled_text(spec, "systemUUID", wrong_system_uuid, kMayBeEmpty));
   if (auto state = spec.optional("state")) {
     instance.state = state_of(state->choice({"active", "retired"})).value_or(State::active);
   }

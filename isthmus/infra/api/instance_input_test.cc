@@ -34,6 +34,14 @@ TEST(instance_input, takes_the_whole_description) {
   EXPECT_EQ(input.instance.power, Power::running);
 }
 
+TEST(instance_input, takes_a_system_uuid_without_dashes) {
+  const InstanceInput input = decode_instance_input(
+      R"({"metadata":{"name":"n"},"spec":{"systemUUID":"3D1219c7c4c54d2ea1b0c3d4e5f60718"}})",
+      "m1");
+  EXPECT_EQ(input.errors, std::vector<FieldError>{});
+  EXPECT_EQ(input.instance.system_uuid, "3d1219c7-c4c5-4d2e-a1b0-c3d4e5f60718");
+}
+
 TEST(instance_input, may_say_little) {
   InstanceInput input = decode_instance_input(R"({"metadata":{"name":"node1"}})", "m1");
   EXPECT_EQ(input.errors, std::vector<FieldError>{});

@@ -12,6 +12,8 @@
 namespace isthmus::infra::api {
 namespace {
 
+constexpr std::string_view kUuidForm = "00000000-0000-0000-0000-000000000000";
+
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower_alphanumeric(char c) { return is_lower(c) || is_digit(c); }
@@ -107,15 +109,24 @@ std::optional<std::string> wrong_label_value(std::string_view text) {
 }
 
 std::optional<std::string> wrong_system_uuid(std::string_view text) {
-  static constexpr std::string_view kForm = "00000000-0000-0000-0000-000000000000";
-  std::string lower = lower_case(text);
-  bool right = lower.size() == kForm.size();
-  for (std::size_t i = 0; right && i < kForm.size(); ++i) {
-    char c = lower[i];
-    right = kForm[i] == '-' ? c == '-' : is_digit(c) || (c >= 'a' && c <= 'f');
+  const std::string canonical = canonical_system_uuid(text);
+  bool right = canonical.size() == kUuidForm.size();
+  for (std::size_t i = 0; right && i < kUuidForm.size(); ++i) {
+    char c = canonical[i];
+    right = kUuidForm[i] == '-' ? c == '-' : is_digit(c) || (c >= 'a' && c <= 'f');
   }
   if (right) return std::nullopt;
-  return "expected a UUID of 32 hexadecimal digits, written 8-4-4-4-12";
+  return "expected a UUID of 32 hexadecimal digits, written 8-4-4-4-12 or without any '-'";
+}
+
+std::string canonical_system_uuid(std::string_view text) {
+  constexpr std::size_t kDigits = 32;
+  std::string canonical = lower_case(text);
+  if (canonical.size() != kDigits) return canonical;
+  for (std::size_t i = 0; i < kUuidForm.size(); ++i) {
+    if (kUuidForm[i] == '-') canonical.insert(i, 1, '-');
+  }
+  return canonical;
 }
 
 std::optional<std::string> wrong_hostname(std::string_view text) {

@@ -24,8 +24,11 @@ std::optional<std::string> wrong_name(std::string_view text);         // DNS-112
 std::optional<std::string> wrong_object_name(std::string_view text);  // DNS-1123 label.
 std::optional<std::string> wrong_label_key(std::string_view text);    // [DNS-1123 subdomain/]name
 std::optional<std::string> wrong_label_value(std::string_view text);  // Also type, region and zone.
-std::optional<std::string> wrong_system_uuid(std::string_view text);
-std::optional<std::string> wrong_hostname(std::string_view text);  // RFC 1123, upper case allowed.
+std::optional<std::string> wrong_system_uuid(std::string_view text);  // With dashes or without.
+std::optional<std::string> wrong_hostname(std::string_view text);     // RFC 1123, any case.
+
+// What wrong_system_uuid finds right, in the one form that compares: lower case, 8-4-4-4-12.
+std::string canonical_system_uuid(std::string_view text);
 
 // An IPv4 or IPv6 address that a machine can have as its own: no unspecified, loopback, multicast
 // or broadcast address, and no IPv4 address written as IPv6.

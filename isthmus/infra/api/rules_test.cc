@@ -38,9 +38,18 @@ TEST(rules, labels_follow_kubernetes) {
   EXPECT_TRUE(wrong_label_value(std::string(64, 'v')));
 }
 
-TEST(rules, a_system_uuid_may_be_written_in_either_case) {
+TEST(rules, a_system_uuid_may_be_written_in_either_case_and_without_dashes) {
   EXPECT_FALSE(wrong_system_uuid("4C4C4544-0042-4A10-8056-b4c04f4d5a32"));
-  EXPECT_TRUE(wrong_system_uuid("4C4C4544004240108056b4c04f4d5a32"));
+  EXPECT_FALSE(wrong_system_uuid("4C4C454400424a108056b4c04f4d5a32"));
+  EXPECT_EQ(canonical_system_uuid("4C4C454400424a108056b4c04f4d5a32"),
+            "4c4c4544-0042-4a10-8056-b4c04f4d5a32");
+  EXPECT_EQ(canonical_system_uuid("4C4C4544-0042-4A10-8056-b4c04f4d5a32"),
+            "4c4c4544-0042-4a10-8056-b4c04f4d5a32");
+  EXPECT_EQ(canonical_system_uuid(""), "");
+  EXPECT_TRUE(wrong_system_uuid("4C4C454400424a108056b4c04f4d5a3"));
+  EXPECT_TRUE(wrong_system_uuid("4C4C454400424a108056b4c04f4d5a3g"));
+  EXPECT_TRUE(wrong_system_uuid("4C4C4544-00424a10-8056-b4c04f4d5a32"));
+  EXPECT_TRUE(wrong_system_uuid("4C4C-4544-0042-4a10-8056b4c04f4d5a3"));
   EXPECT_TRUE(wrong_system_uuid("4C4C4544-0042-4A10-8056-b4c04f4d5a3g"));
   EXPECT_EQ(lower_case("4C4C-ä"), "4c4c-ä");
 }
