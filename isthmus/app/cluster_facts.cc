@@ -34,8 +34,18 @@ constexpr std::size_t kEventsShown = 10;
 
 constexpr Duration kCloudAgeMax = std::chrono::minutes(1);
 
-Error no_cloud() {
-  return {Outcome::unsupported, "no cloud was named: give the manager's --cloud-config"};
+// Why there is nobody to ask about that, given the cloud, which may be null.
+Error nobody_to_ask(const cloud::Stack* cloud, std::string_view about) {
+  if (cloud == nullptr) return {Outcome::unsupported, "no cloud was named"};
+  return {Outcome::unsupported, fmt::format("the cloud that was named has no {}", about)};
+}
+
+// The Node as it would be handed over: so it is known which machine would be its own.
+kube::Node handed_over(kube::Node node) {
+  if (node.provider_id.empty() && !controllers::is_tainted(node)) {
+    node.taints.push_back({.key = std::string(controllers::kUninitializedTaint)});
+  }
+  return node;
 }
 
 // "services in namespace shop".
@@ -150,7 +160,7 @@ Task<Result<>> ClusterFacts::ask_about(const kube::Service& service, ServiceFact
   cloud::LoadBalancers* balancers =
       cloud_ == nullptr ? nullptr : cloud_->provider().capabilities().load_balancers;
   if (balancers == nullptr) {
-    facts.balancer = std::unexpected(no_cloud());
+    facts.balancer = std::unexpected(nobody_to_ask(cloud_, "load balancers"));
   } else if (name) {
     Result<cloud::LoadBalancerState> state = co_await balancers->get(*name);
     if (state) {
@@ -192,14 +202,16 @@ Task<Result<ServiceFacts>> ClusterFacts::of_service(kube::ObjectKey key) {
 
 // Where not all Nodes may be seen, it is not known whether another one holds the machine.
 Task<Result<controllers::Evidence>> ClusterFacts::evidence(kube::Node node) {
-  if (cloud_ == nullptr || cloud_->instances() == nullptr) co_return std::unexpected(no_cloud());
+  if (cloud_ == nullptr || cloud_->instances() == nullptr) {
+    co_return std::unexpected(nobody_to_ask(cloud_, "machines"));
+  }
   kube::Store<kube::Node> nodes;
   auto all = co_await kube::list_all<kube::Node>(api_, controllers::node_projection());
   if (all) nodes.replace(*std::move(all));
   cloud::CachedInstances machines(*cloud_->instances(), kCloudAgeMax);
   controllers::NodeOutlook outlook(options_.node.plan, nodes, machines);
-  Result<controllers::Evidence> found =
-      co_await outlook.evidence_of(std::make_shared<const kube::Node>(std::move(node)));
+  Result<controllers::Evidence> found = co_await outlook.evidence_of(
+      std::make_shared<const kube::Node>(handed_over(std::move(node))));
   co_return found;
 }
 

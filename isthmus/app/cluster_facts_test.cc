@@ -176,8 +176,7 @@ TEST_F(ClusterFactsTest, show_that_somebody_has_stopped_all_changes) {
 }
 
 TEST_F(ClusterFactsTest, without_a_cloud_that_is_said) {
-  EXPECT_EQ(service(nullptr).balancer.error().message,
-            "no cloud was named: give the manager's --cloud-config");
+  EXPECT_EQ(service(nullptr).balancer.error().message, "no cloud was named");
   EXPECT_TRUE(service(nullptr).plan);
 }
 
@@ -196,6 +195,16 @@ TEST_F(ClusterFactsTest, of_a_node_are_its_machine_its_kubelet_and_who_else_has_
   provider->faults.error = Error{Outcome::lost, "cut"};
   cloud->instances()->forget();
   EXPECT_EQ(node().evidence.outcome(), Outcome::lost);
+}
+
+TEST_F(ClusterFactsTest, of_a_node_nobody_claimed_is_the_machine_that_it_would_be) {
+  api.put(kube::Node::resource, R"({"metadata": {"name": "n1"}, "spec": {},
+      "status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]}})");
+  const controllers::NodeFacts facts = node();
+  ASSERT_TRUE(facts.evidence);
+  ASSERT_EQ(facts.evidence->machines.size(), 1U);
+  EXPECT_EQ(to_string(facts.evidence->machines[0].provider_id), "isthmus://m1");
+  EXPECT_TRUE((*facts.node)->taints.empty()) << "what is shown is the Node itself";
 }
 
 TEST_F(ClusterFactsTest, of_a_node_are_known_without_the_right_to_see_all) {

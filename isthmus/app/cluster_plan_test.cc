@@ -126,7 +126,7 @@ TEST_F(ClusterPlanTest, says_what_both_controllers_of_nodes_would_do) {
   EXPECT_THAT(lines({.kind = "node"}), ElementsAre("node/n1 none", "node/n1 taint"));
   provider->machines.clear();
   cloud->instances()->forget();
-  EXPECT_THAT(lines({.kind = "node"}), ElementsAre("node/n1 none", "node/n1 withhold"));
+  EXPECT_THAT(lines({.kind = "node"}), ElementsAre("node/n1 refuse", "node/n1 withhold"));
 }
 
 TEST_F(ClusterPlanTest, says_first_that_all_changes_are_stopped) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "isthmus/app/status_table.h"
 
@@ -22,6 +23,14 @@ std::string events_of(const Explanation& explanation) {
   return "\n" + aligned(rows);
 }
 
+std::string end_of(const Explanation& explanation) {
+  if (is_broken(explanation)) return fmt::format("Broken at {}.", explanation.links.back().name);
+  const std::vector<std::string> unknown = unknown_links(explanation);
+  if (unknown.empty()) return "Nothing is broken.";
+  return fmt::format("Nothing that could be looked at is broken; what could not: {}.",
+                     fmt::join(unknown, ", "));
+}
+
 }  // namespace
 
 std::string explain_table(const Explanation& explanation) {
@@ -30,11 +39,8 @@ std::string explain_table(const Explanation& explanation) {
     rows.push_back({link.name, std::string(to_string(link.state)), link.evidence});
     if (!link.next.empty()) rows.push_back({"  └ " + link.next});
   }
-  const std::string end = is_broken(explanation)
-                              ? fmt::format("Broken at {}.", explanation.links.back().name)
-                              : std::string("Nothing is broken.");
   return fmt::format("{} {}\n\n{}\n{}\n{}", explanation.kind, to_string(explanation.key),
-                     aligned(rows), end, events_of(explanation));
+                     aligned(rows), end_of(explanation), events_of(explanation));
 }
 
 }  // namespace isthmus::app

@@ -47,5 +47,16 @@ TEST(explain_table, says_so_when_nothing_is_broken) {
       "Nothing is broken.\n");
 }
 
+TEST(explain_table, does_not_call_whole_what_could_not_be_looked_at) {
+  const std::string table = explain_table({.kind = "Node",
+                                           .key = {"", "n1"},
+                                           .links = {{"object", State::ok, "x"},
+                                                     {"machine", State::unknown, "no cloud", "y"},
+                                                     {"kubelet", State::unknown, "denied", "z"}}});
+  EXPECT_TRUE(table.ends_with(
+      "\nNothing that could be looked at is broken; what could not: machine, kubelet.\n"))
+      << table;
+}
+
 }  // namespace
 }  // namespace isthmus::app

@@ -42,9 +42,10 @@ std::optional<providers::Made> make_cloud(net::PosixWorld& world, const RunOptio
       .clock = world.loop(), .files = world.files(), .connect = [&world](net::Endpoint endpoint) {
         return net::make_curl_transport(world, std::move(endpoint));
       }};
+  // What is wrong there names the flag, or the file and its line.
   return take(
       providers::make_provider(options.generic.cloud_provider, options.generic.cloud_config, doors),
-      "--cloud-provider, --cloud-config", mistakes);
+      "", mistakes);
 }
 
 // Which cloud is meant where only its configuration is named.

@@ -235,6 +235,13 @@ TEST_F(RunSetupTest, mistakes_of_all_files_are_reported_together) {
   EXPECT_THAT(text, HasSubstr("serial"));
 }
 
+TEST_F(RunSetupTest, a_cloud_configuration_that_is_not_there_is_named_once) {
+  options.generic.cloud_config = directory.path("nope.yaml");
+  EXPECT_FALSE(prepare().has_value());
+  EXPECT_EQ(mistakes.text(),
+            "--cloud-config: " + directory.path("nope.yaml") + ": No such file or directory");
+}
+
 TEST_F(RunSetupTest, outside_a_cluster_the_missing_kubeconfig_is_named) {
   options.generic.kubeconfig = "";
   EXPECT_FALSE(prepare().has_value());

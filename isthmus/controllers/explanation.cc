@@ -55,6 +55,14 @@ bool is_broken(const Explanation& explanation) {
   return !explanation.links.empty() && explanation.links.back().state == State::broken;
 }
 
+std::vector<std::string> unknown_links(const Explanation& explanation) {
+  std::vector<std::string> names;
+  for (const Link& link : explanation.links) {
+    if (link.state == State::unknown) names.push_back(link.name);
+  }
+  return names;
+}
+
 std::string encode(const Explanation& explanation) {
   json::array links;
   for (const Link& link : explanation.links) {
@@ -95,9 +103,19 @@ bool Chain::unknown(std::string name, std::string evidence, std::string next) {
 }
 
 bool Chain::not_asked(std::string name, const Error& error) {
-  const bool is_denied = error.outcome == Outcome::denied;
   return unknown(std::move(name), fmt::format("{}: {}", to_string(error.outcome), error.message),
-                 is_denied ? "ask for that right, or somebody who has it" : "try again");
+                 std::string(way_to_ask(error.outcome)));
+}
+
+std::string_view way_to_ask(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::denied:
+      return "ask for that right, or somebody who has it";
+    case Outcome::unsupported:
+      return "name the cloud as the manager does: --cloud-provider and --cloud-config";
+    default:
+      return "try again";
+  }
 }
 
 bool add_switch(Chain& chain, const Result<SwitchFacts>& said) {
@@ -129,11 +147,24 @@ bool add_manager(Chain& chain, const Result<LeaseFacts>& lease) {
   }
   const std::optional<Duration> age = age_of(*lease);
   const std::string when = age ? "renewed it " + ago(*age) : "has never renewed it";
-  const std::string evidence = fmt::format("{} holds {} and {}", lease->spec.holder, key, when);
+  const std::optional<WallTime> acquired = kube::parse_rfc3339(lease->spec.acquire_time);
+  const std::string since = acquired ? " since " + rfc3339(*acquired) : "";
+  const std::string evidence =
+      fmt::format("{} holds {}{} and {}", lease->spec.holder, key, since, when);
   if (is_fresh(*lease) || lease->moved) return chain.ok(name, evidence);
   return chain.broken(name, evidence,
                       "that manager is gone or stuck: look at its pod or service and its log; "
                       "another one takes over when the Lease is over");
+}
+
+std::string look_at_manager(const Result<LeaseFacts>& lease) {
+  if (!lease || lease->spec.holder.empty()) {
+    return "the manager has not got to it: look at its log, and at the events below";
+  }
+  return fmt::format(
+      "the manager has not got to it: look at the log of {}, and at the events below; if that is "
+      "none of yours, another manager uses the same Lease name (--leader-elect-resource-name)",
+      lease->spec.holder);
 }
 
 }  // namespace isthmus::controllers

@@ -43,6 +43,9 @@ struct Explanation {
 
 bool is_broken(const Explanation& explanation);
 
+// The names of the links that could not be looked at.
+std::vector<std::string> unknown_links(const Explanation& explanation);
+
 // One JSON document; every member is always there:
 //   {"kind":"Explanation","object":{"kind","namespace","name"},"broken":"<link>" or null,
 //    "links":[{"name","state","evidence","next"}],
@@ -59,7 +62,7 @@ class Chain final {
   bool broken(std::string name, std::string evidence, std::string next);
   bool unknown(std::string name, std::string evidence, std::string next);
 
-  // What could not be asked, and how it can be.
+  // What could not be asked, and how it can be: a right, or a cloud, or another time.
   bool not_asked(std::string name, const Error& error);
 
   Explanation take() { return std::move(explanation_); }
@@ -78,6 +81,9 @@ struct LeaseFacts {
   bool moved = false;  // Renewed between two looks.
 };
 
+// How one can see what could not be looked at for that reason.
+std::string_view way_to_ask(Outcome outcome);
+
 // What people have said by the ConfigMap of the safety switch (safety_config_map.h).
 struct SwitchFacts {
   kube::ObjectKey key = {};
@@ -90,7 +96,12 @@ bool add_switch(Chain& chain, const Result<SwitchFacts>& said);
 // Whether it was renewed within its own duration, by our clock.
 bool is_fresh(const LeaseFacts& lease);
 
-// Whether a manager holds it and is alive: the link "manager" of every chain.
+// Whether a manager holds it and is alive: the link "manager" of every chain. That the holder is
+// one of ours cannot be seen.
 bool add_manager(Chain& chain, const Result<LeaseFacts>& lease);
+
+// The next step where the manager, who is alive, has not done something: names the holder of the
+// Lease, who may be another manager with the same Lease.
+std::string look_at_manager(const Result<LeaseFacts>& lease);
 
 }  // namespace isthmus::controllers

@@ -30,6 +30,33 @@ TEST(explanation, of_a_manager_that_is_alive_says_who_and_since_when) {
             "a_1 holds kube-system/ccm and renewed it 3s ahead of our clock");
 }
 
+TEST(explanation, of_a_manager_says_since_when_it_leads_and_that_it_may_be_another_one) {
+  LeaseFacts lease = held("2026-01-01T00:00:58Z");
+  lease.spec.acquire_time = "2025-12-31T09:00:00.000000Z";
+  EXPECT_EQ(manager(lease).evidence,
+            "a_1 holds kube-system/ccm since 2025-12-31T09:00:00Z and renewed it 2s ago");
+  EXPECT_EQ(look_at_manager(lease),
+            "the manager has not got to it: look at the log of a_1, and at the events below; if "
+            "that is none of yours, another manager uses the same Lease name "
+            "(--leader-elect-resource-name)");
+  EXPECT_EQ(look_at_manager(fail(Outcome::denied, "no right")),
+            "the manager has not got to it: look at its log, and at the events below");
+}
+
+TEST(explanation, of_what_could_not_be_looked_at_says_how_it_can_be) {
+  Chain chain({});
+  EXPECT_TRUE(chain.ok("object", "made"));
+  EXPECT_TRUE(chain.not_asked("lease", Error{Outcome::denied, "no right"}));
+  EXPECT_TRUE(chain.not_asked("machine", Error{Outcome::unsupported, "no cloud was named"}));
+  EXPECT_TRUE(chain.not_asked("events", Error{Outcome::lost, "cut"}));
+  const Explanation explanation = chain.take();
+  EXPECT_EQ(explanation.links[1].next, "ask for that right, or somebody who has it");
+  EXPECT_EQ(explanation.links[2].next,
+            "name the cloud as the manager does: --cloud-provider and --cloud-config");
+  EXPECT_EQ(explanation.links[3].next, "try again");
+  EXPECT_EQ(unknown_links(explanation), (std::vector<std::string>{"lease", "machine", "events"}));
+}
+
 TEST(explanation, of_a_manager_that_is_silent_is_a_break_unless_its_lease_moves) {
   const Link silent = manager(held("2026-01-01T00:00:00Z"));
   EXPECT_EQ(silent.state, State::broken);

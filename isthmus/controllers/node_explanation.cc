@@ -11,9 +11,6 @@
 namespace isthmus::controllers {
 namespace {
 
-constexpr const char* kLookAtManager =
-    "the manager has not got to it: look at its log, and at the events below";
-
 // The newest event of that reason; null: none.
 const kube::Event* last_event(const std::vector<kube::Event>& events, std::string_view reason) {
   const auto found = std::find_if(events.rbegin(), events.rend(),
@@ -38,22 +35,42 @@ bool add_object(Chain& chain, const NodeFacts& facts) {
   return chain.ok("object", "made " + rfc3339(node.meta.creation_time));
 }
 
+// What it would become with the taint; nothing where that is not known.
+std::string what_it_would_be(const NodeFacts& facts) {
+  if (!facts.evidence) return "";
+  const Match match = match_machine(**facts.node, *facts.evidence, facts.options.match_order);
+  if (const auto* none = std::get_if<NoMatch>(&match)) {
+    return fmt::format("; no machine would be its own yet: {}", none->message);
+  }
+  return fmt::format("; it would be machine {}", std::get<cloud::Instance>(match).describe());
+}
+
 // Whose Node it is. Only one of ours has more to say.
-bool add_identity(Chain& chain, const kube::Node& node, const NodePlanOptions& options) {
+bool add_identity(Chain& chain, const NodeFacts& facts) {
   const std::string name = "identity";
-  const bool is_tainted = node.find_taint(kUninitializedTaint) != nullptr;
+  const kube::Node& node = **facts.node;
+  const std::string& scheme = facts.options.scheme;
   if (node.provider_id.empty()) {
-    if (is_tainted) return chain.ok(name, "no providerID yet, and it waits for one");
+    if (is_tainted(node)) return chain.ok(name, "no providerID yet, and it waits for one");
     return chain.broken(
-        name, fmt::format("neither a providerID nor the taint {}", kUninitializedTaint),
-        fmt::format("its kubelet does not run with --cloud-provider=external; or set its "
-                    "providerID to {}://… by hand",
-                    options.scheme));
+        name,
+        fmt::format("it has neither a providerID nor the taint {}{}", kUninitializedTaint,
+                    what_it_would_be(facts)),
+        fmt::format("either its kubelet registered it without --cloud-provider=external (later "
+                    "that flag sets no taint), or somebody took the taint away; hand it over: {}",
+                    taint_command(node)));
+  }
+  // Without a cloud there is no scheme of ours to compare with.
+  if (scheme.empty()) {
+    return chain.unknown(
+        name,
+        fmt::format("providerID {}; whether that is ours depends on the cloud", node.provider_id),
+        std::string(way_to_ask(Outcome::unsupported)));
   }
   const Result<cloud::ProviderId> id = cloud::parse_provider_id(node.provider_id);
-  if (id && id->scheme == options.scheme) return chain.ok(name, "providerID " + node.provider_id);
+  if (id && id->scheme == scheme) return chain.ok(name, "providerID " + node.provider_id);
   return chain.broken(
-      name, fmt::format("providerID {} is not of {}://", node.provider_id, options.scheme),
+      name, fmt::format("providerID {} is not of {}://", node.provider_id, scheme),
       "another manager has it; a providerID never changes, so it takes a new Node to change that");
 }
 
@@ -109,14 +126,15 @@ bool add_addresses(Chain& chain, const NodeFacts& facts, const cloud::Instance& 
   const std::string shown = node.addresses.empty() ? "none" : describe(node.addresses);
   if (wanted->empty() || *wanted == node.addresses) return chain.ok("addresses", shown);
   return chain.broken("addresses", fmt::format("{}; its machine has {}", shown, describe(*wanted)),
-                      kLookAtManager);
+                      look_at_manager(facts.lease));
 }
 
-bool add_taint(Chain& chain, const kube::Node& node) {
-  if (node.find_taint(kUninitializedTaint) == nullptr) {
+bool add_taint(Chain& chain, const NodeFacts& facts) {
+  if ((*facts.node)->find_taint(kUninitializedTaint) == nullptr) {
     return chain.ok("taint", "it is initialized");
   }
-  return chain.broken("taint", fmt::format("{} still stands", kUninitializedTaint), kLookAtManager);
+  return chain.broken("taint", fmt::format("{} still stands", kUninitializedTaint),
+                      look_at_manager(facts.lease));
 }
 
 bool add_kubelet(Chain& chain, const NodeFacts& facts) {
@@ -144,7 +162,7 @@ Explanation explain(const NodeFacts& facts) {
   if (facts.no_events) chain.not_asked("events", *facts.no_events);
   const kube::Node& node = **facts.node;
   const bool is_ours = add_manager(chain, facts.lease) && add_switch(chain, facts.safety) &&
-                       add_identity(chain, node, facts.options);
+                       add_identity(chain, facts);
   if (!is_ours) return chain.take();
   cloud::Instance machine;
   if (!add_machine(chain, facts, machine)) return chain.take();
@@ -152,7 +170,7 @@ Explanation explain(const NodeFacts& facts) {
   if (is_known && !(add_power(chain, node, machine) && add_addresses(chain, facts, machine))) {
     return chain.take();
   }
-  if (add_taint(chain, node)) add_kubelet(chain, facts);
+  if (add_taint(chain, facts)) add_kubelet(chain, facts);
   return chain.take();
 }
 

@@ -8,6 +8,7 @@
 namespace isthmus::controllers {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using State = Link::State;
 
@@ -83,10 +84,32 @@ TEST(node_explanation, stops_where_there_is_no_such_node) {
 TEST(node_explanation, stops_where_it_is_nobodys_or_somebody_elses) {
   NodeFacts facts = well();
   node_of(facts).provider_id.clear();
-  EXPECT_EQ(broken(facts).name, "identity");
-  EXPECT_THAT(broken(facts).next, HasSubstr("--cloud-provider=external"));
+  EXPECT_EQ(broken(facts),
+            (Link{"identity", State::broken,
+                  "it has neither a providerID nor the taint "
+                  "node.cloudprovider.kubernetes.io/uninitialized; it would be machine " +
+                      machine("m1").describe(),
+                  "either its kubelet registered it without --cloud-provider=external (later "
+                  "that flag sets no taint), or somebody took the taint away; hand it over: "
+                  "kubectl taint node n1 "
+                  "node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule"}));
+  facts.evidence->machines.clear();
+  EXPECT_THAT(broken(facts).evidence, HasSubstr("no machine would be its own yet: no machine has"));
+  facts.evidence = fail(Outcome::unsupported, "no cloud was named");
+  EXPECT_THAT(broken(facts).evidence, EndsWith("kubernetes.io/uninitialized"));
   node_of(facts).provider_id = "aws:///z/i-1";
   EXPECT_EQ(broken(facts).evidence, "providerID aws:///z/i-1 is not of isthmus://");
+}
+
+TEST(node_explanation, does_not_judge_a_provider_id_without_a_cloud) {
+  NodeFacts facts = well();
+  facts.options.scheme.clear();
+  facts.evidence = fail(Outcome::unsupported, "no cloud was named");
+  const Explanation explanation = explain(facts);
+  EXPECT_FALSE(is_broken(explanation));
+  EXPECT_THAT(explanation.links[3].evidence, HasSubstr("isthmus://m1"));
+  EXPECT_THAT(explanation.links[3].next, HasSubstr("--cloud-config"));
+  EXPECT_EQ(unknown_links(explanation), (std::vector<std::string>{"identity", "machine"}));
 }
 
 TEST(node_explanation, stops_where_no_machine_matches_and_names_the_candidates) {

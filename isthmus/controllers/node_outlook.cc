@@ -1,5 +1,6 @@
 #include "isthmus/controllers/node_outlook.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,16 @@ void describe_in(const NodePlan& plan, Outlook& outlook) {
                          std::make_move_iterator(parts.end()));
 }
 
+// What is left alone with a warning is not as it should be: people have to change something.
+void describe_left(const Leave& leave, const std::vector<Notice>& notices, Outlook& outlook) {
+  outlook.message = leave.why;
+  const auto warning = std::ranges::find_if(notices, &Notice::warning);
+  if (warning == notices.end()) return;
+  outlook.act = Act::refuse;
+  outlook.reason = warning->reason;
+  outlook.message = warning->message;
+}
+
 }  // namespace
 
 Outlook outlook_of(const kube::Node& node, const NodePlan& plan) {
@@ -24,7 +35,7 @@ Outlook outlook_of(const kube::Node& node, const NodePlan& plan) {
     outlook.reason = refusal->reason;
     outlook.message = refusal->message;
   } else if (const auto* leave = std::get_if<Leave>(&plan.what)) {
-    outlook.message = leave->why;
+    describe_left(*leave, plan.notices, outlook);
   } else {
     const bool is_new = std::holds_alternative<Initialize>(plan.what);
     outlook.act = is_new ? Act::initialize : Act::refresh;

@@ -102,14 +102,35 @@ TEST_F(node_outlook, is_unknown_while_the_cloud_does_not_say) {
                                 "refused"}));
 }
 
-TEST_F(node_outlook, a_member_whose_machine_is_gone_keeps_what_it_has) {
+TEST_F(node_outlook, a_member_that_cannot_be_refreshed_is_refused_in_the_words_of_its_event) {
   kube::Node member = newcomer("n1");
   member.taints.clear();
   member.provider_id = "isthmus://7";
-  const Outlook left = of(member);
-  EXPECT_EQ(left.act, Act::none);
-  EXPECT_EQ(left.reason, "FailedToRefresh");
-  EXPECT_THAT(left.message, HasSubstr("isthmus://7"));
+  const Outlook gone = of(member);
+  EXPECT_EQ(gone.act, Act::refuse);
+  EXPECT_EQ(gone.reason, "FailedToRefresh");
+  EXPECT_THAT(gone.message, HasSubstr("isthmus://7"));
+  EXPECT_TRUE(gone.details.empty());
+
+  cloud.add("2", "n2").system_uuid = "another board";
+  member.provider_id = "isthmus://2";
+  member.system_uuid = "its board";
+  const Outlook mismatch = of(member);
+  EXPECT_EQ(mismatch.act, Act::refuse);
+  EXPECT_EQ(mismatch.reason, "FailedToRefresh");
+  EXPECT_THAT(mismatch.message, HasSubstr("another board"));
+}
+
+TEST_F(node_outlook, a_member_whose_machine_lacks_the_asked_address_is_refused) {
+  kube::Node member = newcomer("n1");
+  member.meta.annotations.set(kProvidedNodeIpAnnotation, "10.0.0.9");
+  const NodePlan plan{Leave{"it is as its machine is"},
+                      {{true, "NodeIPNotFound", "no machine has 10.0.0.9"}}};
+  EXPECT_EQ(outlook_of(member, plan), (Outlook{.kind = "Node",
+                                               .key = {"", "n1"},
+                                               .act = Act::refuse,
+                                               .reason = "NodeIPNotFound",
+                                               .message = "no machine has 10.0.0.9"}));
 }
 
 }  // namespace

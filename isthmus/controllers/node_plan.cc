@@ -9,8 +9,6 @@
 namespace isthmus::controllers {
 namespace {
 
-bool is_tainted(const kube::Node& node) { return node.find_taint(kUninitializedTaint) != nullptr; }
-
 bool is_foreign(const kube::Node& node, const NodePlanOptions& options) {
   const Result<cloud::ProviderId> id = cloud::parse_provider_id(node.provider_id);
   return !id || id->scheme != options.scheme;
@@ -29,11 +27,11 @@ NodePlan leave_foreign(const kube::Node& node, const NodePlanOptions& options) {
   return leave("its providerID is not ours", {{false, "ForeignProviderID", std::move(message)}});
 }
 
-NodePlan leave_unclaimed(const NodePlanOptions& options) {
+NodePlan leave_unclaimed(const kube::Node& node) {
   std::string message = fmt::format(
-      "this Node has neither a providerID nor the taint {}, so it is left alone; set its "
-      "providerID to {}://… or register it with --cloud-provider=external",
-      kUninitializedTaint, options.scheme);
+      "this Node has neither a providerID nor the taint {}, so it is left alone; a kubelet with "
+      "--cloud-provider=external registers with the taint, and this hands it over: {}",
+      kUninitializedTaint, taint_command(node));
   return leave("it never asked for a cloud", {{false, "NoProviderID", std::move(message)}});
 }
 
@@ -135,6 +133,13 @@ struct Describe {
 
 }  // namespace
 
+bool is_tainted(const kube::Node& node) { return node.find_taint(kUninitializedTaint) != nullptr; }
+
+std::string taint_command(const kube::Node& node) {
+  return fmt::format("kubectl taint node {} {}=true:NoSchedule", node.meta.key.name,
+                     kUninitializedTaint);
+}
+
 Question question_for(const kube::Node& node, const NodePlanOptions& options) {
   if (node.meta.deletion_time) return AskNothing{};
   if (node.provider_id.empty()) {
@@ -150,7 +155,7 @@ NodePlan plan_node(const kube::Node& node, const Evidence& evidence,
   if (node.meta.deletion_time) return leave("it is being deleted");
   if (!node.provider_id.empty() && is_foreign(node, options)) return leave_foreign(node, options);
   if (is_tainted(node)) return plan_tainted(node, evidence, options);
-  if (node.provider_id.empty()) return leave_unclaimed(options);
+  if (node.provider_id.empty()) return leave_unclaimed(node);
   return plan_member(node, evidence, options);
 }
 

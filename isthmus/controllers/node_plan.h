@@ -73,6 +73,12 @@ struct AskNothing {};
 using Question = std::variant<AskNothing, cloud::ProviderId, cloud::InstanceQuery>;
 Question question_for(const kube::Node& node, const NodePlanOptions& options);
 
+// Whether it waits for a cloud.
+bool is_tainted(const kube::Node& node);
+
+// What hands the Node over to a cloud, as people type it: it sets the taint.
+std::string taint_command(const kube::Node& node);
+
 // The decision. The evidence answers question_for this very Node.
 NodePlan plan_node(const kube::Node& node, const Evidence& evidence,
                    const NodePlanOptions& options);

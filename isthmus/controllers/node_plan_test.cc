@@ -183,6 +183,9 @@ TEST(node_plan, leaves_a_node_alone_that_never_asked_for_a_cloud) {
   as<Leave>(made);
   ASSERT_EQ(made.notices.size(), 1U);
   EXPECT_EQ(made.notices[0].reason, "NoProviderID");
+  EXPECT_THAT(made.notices[0].message,
+              HasSubstr("kubectl taint node node1 "
+                        "node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule"));
   EXPECT_TRUE(std::holds_alternative<AskNothing>(question_for(node, kOptions)));
 }
 

@@ -16,8 +16,6 @@ using cloud::LoadBalancerState;
 
 constexpr const char* kLookAtBackend =
     "isthmus status on the backend's host shows every condition of it";
-constexpr const char* kLookAtManager =
-    "the manager has not got to it: look at its log, and at the events below";
 
 std::string text_of(const std::vector<kube::ServicePort>& ports) {
   std::vector<std::string> texts;
@@ -91,11 +89,13 @@ bool add_wish(Chain& chain, const Result<ServicePlan>& plan) {
   return chain.ok("wish", "all of it can be had");
 }
 
-bool add_finalizer(Chain& chain, const kube::Service& service) {
+bool add_finalizer(Chain& chain, const ServiceFacts& facts) {
+  const kube::Service& service = **facts.service;
   if (service.meta.has_finalizer(kServiceFinalizer)) {
     return chain.ok("finalizer", fmt::format("{} stands", kServiceFinalizer));
   }
-  return chain.broken("finalizer", fmt::format("{} is missing", kServiceFinalizer), kLookAtManager);
+  return chain.broken("finalizer", fmt::format("{} is missing", kServiceFinalizer),
+                      look_at_manager(facts.lease));
 }
 
 bool add_balancer(Chain& chain, const ServiceFacts& facts) {
@@ -105,7 +105,7 @@ bool add_balancer(Chain& chain, const ServiceFacts& facts) {
     const kube::Event* said = last_warning(facts.events);
     return chain.broken(name, fmt::format("the cloud has none of the name {}", facts.balancer_name),
                         said == nullptr
-                            ? kLookAtManager
+                            ? look_at_manager(facts.lease)
                             : fmt::format("the manager says {}: {}", said->reason, said->message));
   }
   const LoadBalancerState& state = **facts.balancer;
@@ -159,7 +159,7 @@ bool add_targets(Chain& chain, const ServiceFacts& facts, const LoadBalancerStat
   std::string evidence = fmt::format("{} Nodes are eligible", nodes.targets.size());
   if (state.targets) evidence += fmt::format(", the cloud sends to {} addresses", *state.targets);
   if (state.targets == std::size_t{0}) {
-    return chain.broken(name, evidence, kLookAtManager);
+    return chain.broken(name, evidence, look_at_manager(facts.lease));
   }
   return chain.ok(name, evidence);
 }
@@ -211,7 +211,7 @@ bool add_bare_status(Chain& chain, const ServiceFacts& facts) {
   const kube::Event* said = last_warning(facts.events);
   return chain.broken("status", "EXTERNAL-IP shows nothing",
                       said == nullptr
-                          ? std::string(kLookAtManager)
+                          ? look_at_manager(facts.lease)
                           : fmt::format("the manager says {}: {}", said->reason, said->message));
 }
 
@@ -225,7 +225,7 @@ void walk_release(Chain& chain, const ServiceFacts& facts, const ReleaseService&
     const kube::Event* said = last_warning(facts.events);
     chain.broken("release", fmt::format("{}, and the cloud still has {}", act.why, act.name),
                  said == nullptr
-                     ? kLookAtManager
+                     ? look_at_manager(facts.lease)
                      : fmt::format("the manager says {}: {}", said->reason, said->message));
     return;
   } else {
@@ -236,7 +236,8 @@ void walk_release(Chain& chain, const ServiceFacts& facts, const ReleaseService&
     if (each != kServiceFinalizer) others.push_back(each);
   }
   if (act.remove_finalizer) {
-    chain.broken("finalizer", fmt::format("{} still stands", kServiceFinalizer), kLookAtManager);
+    chain.broken("finalizer", fmt::format("{} still stands", kServiceFinalizer),
+                 look_at_manager(facts.lease));
   } else if (service.meta.deletion_time && !others.empty()) {
     chain.broken("finalizer", "others hold it: " + some_of(others), "ask whoever put them there");
   }
@@ -245,7 +246,7 @@ void walk_release(Chain& chain, const ServiceFacts& facts, const ReleaseService&
 void walk_ensure(Chain& chain, const ServiceFacts& facts) {
   const kube::Service& service = **facts.service;
   const bool stands = add_manager(chain, facts.lease) && add_switch(chain, facts.safety) &&
-                      add_finalizer(chain, service) && add_balancer(chain, facts);
+                      add_finalizer(chain, facts) && add_balancer(chain, facts);
   if (!stands) return;
   if (!facts.balancer) {
     add_bare_status(chain, facts);
