@@ -11,6 +11,9 @@
 namespace isthmus::infra {
 namespace {
 
+// Whoever may open the unix socket, while there are no owners.
+constexpr std::string_view kLocalOwner = "local";
+
 // What RFC 6750 lets a bearer token be made of, and a little more.
 bool is_token(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
@@ -171,6 +174,13 @@ std::shared_ptr<const std::vector<IpPrefix>> Access::destinations_of(std::string
   return nullptr;
 }
 
+bool Access::names(std::string_view owner) const {
+  if (!has_owners_) return owner == kLocalOwner;
+  return std::ranges::any_of(holders_, [owner](const Holder& holder) {
+    return holder.role == Caller::Role::owner && holder.name == owner;
+  });
+}
+
 void Access::reload_all() {
   for (Holder& holder : holders_) read_fresh(holder);
   refuse_shared();
@@ -250,7 +260,9 @@ std::vector<std::string> Access::in_trouble() const {
 
 Caller Access::who(std::optional<std::string_view> authorization, bool on_unix_socket) const {
   if (!authorization) {
-    if (on_unix_socket && !has_owners_) return {Caller::Role::owner, "local", ""};
+    if (on_unix_socket && !has_owners_) {
+      return {Caller::Role::owner, std::string(kLocalOwner), ""};
+    }
     return {Caller::Role::nobody, "", "no token was given: send Authorization: Bearer TOKEN"};
   }
   std::optional<std::string_view> presented = bearer_token(*authorization);

@@ -71,6 +71,9 @@ class Access {
   // replace() leaves what was answered as it is.
   std::shared_ptr<const std::vector<IpPrefix>> destinations_of(std::string_view owner) const;
 
+  // Whether the configuration names that owner; "local" is named while there are none.
+  bool names(std::string_view owner) const;
+
   // The names of those whose file could not be used when it was last read.
   std::vector<std::string> in_trouble() const;
 

@@ -69,6 +69,18 @@ TEST_F(access_test, without_owners_a_unix_socket_is_enough_to_read) {
   EXPECT_EQ(access.who("Bearer other", true).role, Role::nobody);
 }
 
+TEST_F(access_test, names_the_owners_of_the_configuration_or_local_where_there_are_none) {
+  Access access(files, log, config);
+  load(access);
+  EXPECT_TRUE(access.names("prod"));
+  EXPECT_FALSE(access.names("local"));
+  EXPECT_FALSE(access.names("admin")) << "the administrator is no owner";
+  config.owners.clear();
+  access.replace(config);
+  EXPECT_TRUE(access.names("local"));
+  EXPECT_FALSE(access.names("prod"));
+}
+
 TEST_F(access_test, bad_token_files_are_named_together_and_no_token_is_shown) {
   write("/admin", "\n \n");
   write("/prod", "two words\n");

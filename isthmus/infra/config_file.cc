@@ -35,7 +35,8 @@ std::vector<std::string> waiting_for_restart(const Config& running, const Config
 }  // namespace
 
 ConfigFile::ConfigFile(Files& files, std::string path, Config running, Access& access,
-                       PoolKeeper* pools, const Clock& clock, Metrics& metrics, Logger& log)
+                       PoolKeeper* pools, const Clock& clock, Metrics& metrics, Logger& log,
+                       std::function<void()> taken_in)
     : WatchedFile(files, std::move(path),
                   {.metrics = "infra_config",
                    .file = "configuration file",
@@ -44,6 +45,7 @@ ConfigFile::ConfigFile(Files& files, std::string path, Config running, Access& a
       running_(std::move(running)),
       access_(access),
       pools_(pools),
+      taken_in_(std::move(taken_in)),
       waiting_(metrics.gauge("infra_config_restart_needed",
                              "Keys of the configuration file that differ from what runs and "
                              "need a restart.")) {}
@@ -76,6 +78,7 @@ Task<Result<>> ConfigFile::load_text(std::size_t& mistakes) {
     log().warning("part of the configuration needs a restart and is not in force",
                   {{"keys", fmt::format("{}", fmt::join(restart_needed_, " "))}});
   }
+  if (taken_in_) taken_in_();
   co_return Result<>{};
 }
 

@@ -10,6 +10,7 @@
 // restart_needed() and logged; the rest of the file is taken in all the same.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +39,10 @@ class ConfigFile final : public WatchedFile {
  public:
   // `running` is what the program was started with, which the file said then. `pools` is nullptr
   // where there is no host: pools then need a restart, as a host does.
+  // `taken_in` is called after each load that went well; may be empty.
   ConfigFile(Files& files, std::string path, Config running, Access& access, PoolKeeper* pools,
-             const Clock& clock, Metrics& metrics, Logger& log);
+             const Clock& clock, Metrics& metrics, Logger& log,
+             std::function<void()> taken_in = {});
 
   // The keys of the file whose values wait for a restart.
   const std::vector<std::string>& restart_needed() const { return restart_needed_; }
@@ -52,6 +55,7 @@ class ConfigFile final : public WatchedFile {
   const Config running_;
   Access& access_;
   PoolKeeper* const pools_;
+  const std::function<void()> taken_in_;
   Gauge& waiting_;
 
   std::vector<std::string> restart_needed_;

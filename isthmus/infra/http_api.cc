@@ -14,6 +14,7 @@
 #include "isthmus/infra/instance_events.h"
 #include "isthmus/infra/object_requests.h"
 #include "isthmus/infra/responses.h"
+#include "isthmus/infra/unnamed_owners.h"
 
 namespace isthmus::infra {
 namespace {
@@ -61,6 +62,7 @@ HttpApi::HttpApi(Parts parts)
       instance_api_(parts_.instances, parts_.log, parts_.metrics),
       watch_stream_(parts_.store, parts_.metrics),
       on_collect_(parts_.metrics, [this] { refresh_gauges(); }) {
+  if (parts_.clock != nullptr) refusals_.emplace(*parts_.clock, parts_.log);
   if (parts_.ledger == nullptr) return;
   ISTHMUS_ASSERT(parts_.clock != nullptr, "what is shown of the ledger depends on the time");
   object_api_.emplace(ObjectParts{parts_.store, *parts_.ledger, parts_.access, parts_.view,
@@ -98,7 +100,7 @@ void HttpApi::refresh_gauges() {
 }
 
 std::expected<Exchange, net::Response> HttpApi::admit(net::Request request, const net::Peer& peer,
-                                                      std::string id) const {
+                                                      std::string id) {
   std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
   Result<net::Target> target = net::parse_target(request.target);
   if (!target) {
@@ -117,7 +119,10 @@ std::expected<Exchange, net::Response> HttpApi::admit(net::Request request, cons
   Caller caller;
   if (route->needs != Role::nobody) {
     caller = parts_.access.who(request.headers.find("Authorization"), peer.address == "unix");
-    if (caller.role == Role::nobody) return std::unexpected(unauthenticated(caller, path, id));
+    if (caller.role == Role::nobody) {
+      if (refusals_) refusals_->tell(peer.address, caller.why);
+      return std::unexpected(unauthenticated(caller, path, id));
+    }
     if (caller.role != Role::admin && route->needs == Role::admin) {
       return std::unexpected(refused(
           api::make_problem(problem::forbidden,
@@ -251,6 +256,10 @@ Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
   for (const std::string& holder : parts_.access.in_trouble()) {
     text += "[!] tokens of " + holder + ": the file cannot be used, its last good tokens stay\n";
   }
+  if (exchange.is_local) {
+    const std::string owners = co_await owners_line();
+    text += owners;
+  }
   bool ready = snapshot.has_value();
   if (parts_.host_is_ready) {
     const std::string host = co_await host_line(exchange.is_local);
@@ -258,6 +267,16 @@ Task<net::Response> HttpApi::readyz(const Exchange& exchange) {
     ready = ready && parts_.host_is_ready();
   }
   co_return text_response(ready ? 200 : 503, std::move(text));
+}
+
+// An administrator may keep such owners on purpose, so they are no mistake; nothing without them.
+Task<std::string> HttpApi::owners_line() {
+  if (parts_.ledger == nullptr) co_return "";
+  Result<Ledger::Snapshot> snapshot = co_await parts_.ledger->latest();
+  const auto unnamed = snapshot ? unnamed_owners(**snapshot, parts_.access) : std::nullopt;
+  if (!unnamed) co_return "";
+  co_return fmt::format(
+      "[+] owners: the configuration does not name all that have something here: {}\n", *unnamed);
 }
 
 // Whether others' chains are in the way is for people to find out, so they are no mistake.

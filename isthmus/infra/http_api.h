@@ -19,6 +19,7 @@
 #include "isthmus/infra/instances.h"
 #include "isthmus/infra/inventory_file.h"
 #include "isthmus/infra/object_api.h"
+#include "isthmus/infra/refusal_log.h"
 #include "isthmus/infra/watch_stream.h"
 #include "isthmus/net/http_server.h"
 
@@ -42,7 +43,8 @@ class HttpApi final : public net::HttpHandler {
     Ledger* ledger = nullptr;
     const BalancerView* view = nullptr;
     std::string driver = {};
-    const Clock* clock = nullptr;              // Needed with a ledger.
+    // Needed with a ledger; and without one nobody is told who is turned away (refusal_log.h).
+    const Clock* clock = nullptr;
     std::function<bool()> host_is_ready = {};  // Whether all of it has been tried once.
     // Chains of others that may drop what is sent on; may be missing.
     std::function<std::vector<std::string>()> dropping_chains = {};
@@ -60,9 +62,10 @@ class HttpApi final : public net::HttpHandler {
  private:
   // What becomes of a request before its operation: the exchange, or the answer that ends it.
   std::expected<Exchange, net::Response> admit(net::Request request, const net::Peer& peer,
-                                               std::string id) const;
+                                               std::string id);
   Task<net::Response> answer(const Exchange& exchange, net::ResponseWriter& writer);
   Task<net::Response> readyz(const Exchange& exchange);
+  Task<std::string> owners_line();
   Task<std::string> host_line(bool is_local);
   Task<Result<>> watch_instances(Exchange exchange, net::ResponseWriter& writer);
   Task<Result<>> watch_owner(Exchange exchange, net::ResponseWriter& writer);
@@ -78,6 +81,7 @@ class HttpApi final : public net::HttpHandler {
   InstanceApi instance_api_;
   std::optional<ObjectApi> object_api_;
   WatchStream watch_stream_;
+  std::optional<RefusalLog> refusals_;
   Metrics::OnCollect on_collect_;
 };
 

@@ -18,6 +18,7 @@
 #include "isthmus/infra/instances.h"
 #include "isthmus/infra/inventory_file.h"
 #include "isthmus/infra/store/sqlite_store.h"
+#include "isthmus/infra/unnamed_owners.h"
 #include "isthmus/net/tls.h"
 
 namespace isthmus::infra {
@@ -77,7 +78,7 @@ class OpenServer final : public Server {
         api_(api_parts(config, std::move(version))) {
     if (path.empty()) return;
     config_file_.emplace(doors.files, path, config, access_, balancing_.get(), doors.loop,
-                         doors.metrics, doors.log);
+                         doors.metrics, doors.log, [this] { tell_unnamed_owners(); });
   }
 
   Task<Result<>> start() override;
@@ -101,6 +102,7 @@ class OpenServer final : public Server {
   }
   HttpApi::Parts api_parts(const Config& config, std::string version);
   Task<Result<>> load_inventory();
+  void tell_unnamed_owners();
   Task<Result<>> reload_when_asked();
   Task<Result<>> keep_history_short();
 
@@ -111,6 +113,7 @@ class OpenServer final : public Server {
   std::optional<InventoryFile> inventory_;
   std::unique_ptr<Balancing> balancing_;
   std::optional<ConfigFile> config_file_;
+  std::optional<std::string> told_unnamed_;  // As it was last told.
   HttpApi api_;
   Signal reload_asked_;
 };
@@ -124,6 +127,7 @@ HttpApi::Parts OpenServer::api_parts(const Config& config, std::string version) 
                        .metrics = doors_.metrics,
                        .log = doors_.log,
                        .version = std::move(version)};
+  parts.clock = &doors_.loop;
   parts.config_trouble = [this] {
     return config_file_ ? config_file_->trouble() : std::optional<std::string>{};
   };
@@ -137,7 +141,6 @@ HttpApi::Parts OpenServer::api_parts(const Config& config, std::string version) 
   parts.ledger = &balancing_->ledger();
   parts.view = &balancing_->view();
   parts.driver = config.host->driver == HostConfig::Driver::nft ? "nft" : "announce";
-  parts.clock = &doors_.loop;
   return parts;
 }
 
@@ -145,7 +148,20 @@ Task<Result<>> OpenServer::start() {
   CO_TRY(co_await load_inventory());
   if (config_file_) CO_TRY(co_await config_file_->load());
   if (balancing_) CO_TRY(co_await balancing_->start());
+  tell_unnamed_owners();
   co_return Result<>{};
+}
+
+// At the start and whenever the configuration is taken in, once for each thing there is to tell.
+void OpenServer::tell_unnamed_owners() {
+  const LedgerSnapshot* snapshot = balancing_ ? balancing_->ledger().remembered() : nullptr;
+  if (snapshot == nullptr) return;
+  std::optional<std::string> unnamed = unnamed_owners(*snapshot, access_);
+  if (std::exchange(told_unnamed_, unnamed) == unnamed || !unnamed) return;
+  doors_.log.warning(
+      "owners that the configuration does not name have something here, which is served on and "
+      "keeps its addresses: name an owner so, or delete it with the administrator's token",
+      {{"owners", *unnamed}});
 }
 
 Task<Result<>> OpenServer::load_inventory() {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "isthmus/base/virtual_world.h"
 #include "isthmus/infra/api/instance.h"
 #include "isthmus/infra/api/server_info.h"
@@ -101,6 +103,65 @@ TEST_F(server, with_a_host_makes_true_what_is_put) {
 
   EXPECT_EQ(said.status, 201) << said.body;
   EXPECT_TRUE(kernel.has(infra::testing::kVip));
+}
+
+TEST_F(server, owners_that_are_not_named_any_more_are_told_with_what_they_have) {
+  constexpr std::string_view kBasis =
+      "listen: [unix:/s]\nstore: {sqlite: \":memory:\"}\ninventory: /inventory\n"
+      "host: {name: lb1, driver: nft}\npools: [{name: public, ranges: [10.0.0.100/30]}]\n";
+  write("/proc/sys/net/ipv4/ip_forward", "1\n");
+  write("/prod", "prod-token");
+  write("/config", kBasis);
+  net::TemporaryDirectory directory;
+  Mistakes mistakes;
+  config = parse_config(kBasis, "/config", mistakes);
+  ASSERT_TRUE(mistakes.empty()) << mistakes.text();
+  config.sqlite = directory.path("infra.db");
+  auto running = started("/config");
+  const net::Response said = ask(*running, {.method = "PUT",
+                                            .target = "/v1/owners/local/loadbalancers/web",
+                                            .headers = {{"Content-Type", "application/json"}},
+                                            .body = R"({"spec": {
+      "listeners": [{"protocol": "TCP", "port": 80, "targetGroup": "web"}],
+      "targetGroups": [{"name": "web", "targets": [{"address": "10.1.0.1", "port": 80}]}]}})"});
+  ASSERT_EQ(said.status, 201) << said.body;
+  run_for(*running, 2s);
+  EXPECT_FALSE(log.mentions("does not name"));
+
+  write("/config", std::string(kBasis) + "owners: [{name: prod, tokenFile: /prod}]\n");
+  run_for(*running, 2s);
+  EXPECT_TRUE(log.mentions("does not name have something here"));
+  EXPECT_TRUE(log.mentions("owners=\"local: 1 load balancer\""));
+  EXPECT_NE(get(*running, "/readyz").find("something here: local: 1 load balancer\n"),
+            std::string::npos);
+
+  running.reset();
+  log.lines.clear();
+  config.owners = {{"prod", "/prod"}};
+  running = started("/config");
+  run_for(*running, 2s);
+  EXPECT_EQ(std::ranges::count_if(log.lines,
+                                  [](const auto& line) {
+                                    return line.text.find("owners=\"local: 1 load balancer\"") !=
+                                           std::string::npos;
+                                  }),
+            1)
+      << "told once at the start";
+}
+
+TEST_F(server, tells_whose_token_is_refused_and_shows_no_token) {
+  write("/prod", "prod-token");
+  config.owners = {{"prod", "/prod"}};
+  auto running = started();
+  for (int i = 0; i < 3; ++i) {
+    net::Request request{.method = "GET", .target = "/v1/instances", .headers = {}, .body = {}};
+    request.headers.add("Authorization", "Bearer wrong-token");
+    EXPECT_EQ(ask(*running, std::move(request)).status, 401);
+  }
+  ASSERT_TRUE(log.mentions("a caller was turned away"));
+  EXPECT_TRUE(log.mentions("remote=\"unix\" reason=\"the token is not known\""));
+  EXPECT_FALSE(log.mentions("wrong-token"));
+  EXPECT_FALSE(log.mentions("not_told_before=1"));
 }
 
 TEST_F(server, readiness_names_what_of_the_configuration_waits_for_a_restart) {
