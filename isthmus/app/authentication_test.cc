@@ -120,10 +120,13 @@ TEST_F(AuthenticationTest, equal_tokens_at_one_time_are_one_question) {
     kept.push_back(user.outcome());
     co_return Result<>{};
   };
-  for (int i = 0; i < 20; ++i) scope.spawn(ask, std::ref(authenticator), std::ref(outcomes));
+  for (std::size_t i = 0; i < kReviewsAlikeMax; ++i) {
+    scope.spawn(ask, std::ref(authenticator), std::ref(outcomes));
+  }
+  EXPECT_EQ(identify_token("good").outcome(), Outcome::busy) << "one token has no more places";
   world.advance(seconds(1));
 
-  EXPECT_EQ(outcomes, std::vector<Outcome>(20, Outcome::ok));
+  EXPECT_EQ(outcomes, std::vector<Outcome>(kReviewsAlikeMax, Outcome::ok));
   EXPECT_EQ(reviews.token_reviews, 2);
 }
 

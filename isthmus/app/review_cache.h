@@ -26,8 +26,9 @@ namespace isthmus::app {
 // Beyond that, who asks is told that we cannot know.
 inline constexpr Duration kReviewTimeout = std::chrono::seconds(10);
 
-// In each memory. A verdict is about a kilobyte: 8 MB at most. At 200 questions a second
-// (secure_port.cc), a refusal is there for twenty seconds whatever strangers ask.
+// In each of two memories. A verdict is about a kilobyte: 8 MB at most for a kind of question. At
+// 200 questions a second (secure_port.cc), a refusal is there for twenty seconds whatever strangers
+// ask.
 inline constexpr std::size_t kReviewsKeptMax = 4096;
 
 // An error of asking, as it concerns the caller: that we may not ask, or asked wrongly, is no
@@ -42,8 +43,8 @@ inline Error not_told(Error error) {
 // A resource. Question has a `fingerprint`, by which equal questions are known and which tells
 // nobody what was asked, and is copied. Outlives all who wait in get().
 //
-// Who was let in once is known for as long as it is remembered, even if that verdict is too old to
-// count: a scraper's place does not depend on what strangers do.
+// Who was let in is known for as long as it is remembered and not refused, even if that verdict is
+// too old to count: a scraper's place does not depend on what strangers do.
 template <class Question, class Verdict>
 class ReviewCache {
  public:
@@ -73,7 +74,8 @@ class ReviewCache {
     if (const Verdict* verdict = remembered(fingerprint)) co_return *verdict;
     const bool is_known = let_in_.find(fingerprint) != nullptr;
     const std::optional<ReviewPlaces::Place> place =
-        is_known ? places_.take_for_known() : places_.take_for_stranger(std::move(network));
+        is_known ? places_.take_for_known(fingerprint)
+                 : places_.take_for_stranger(std::move(network));
     if (!place) co_return fail(Outcome::busy, "too many callers wait to be looked up");
     Result<cloud::Dated<Verdict>> answer =
         co_await calls_.ask(Same{std::move(question)}, Moment::min());
@@ -110,7 +112,7 @@ class ReviewCache {
     Memory& memory = sense.lets_in ? let_in_ : refused_;
     Memory& other = sense.lets_in ? refused_ : let_in_;
     memory.touch(fingerprint) = {answer.value, answer.as_of + sense.counts_for};
-    if (Kept* earlier = other.find(fingerprint)) earlier->until = Moment::min();
+    other.forget(fingerprint);
   }
 
   Loop& loop_;

@@ -20,36 +20,40 @@ std::string network_of(std::string_view peer) {
   return to_string(prefix_around(*address, kMachineBits));
 }
 
-ReviewPlaces::Place::Place(ReviewPlaces& owner, std::optional<std::string> network)
-    : owner_(&owner), network_(std::move(network)) {
+ReviewPlaces::Place::Place(ReviewPlaces& owner, Group group)
+    : owner_(&owner), group_(std::move(group)) {
   ++owner_->all_;
-  if (!network_) return;
-  ++owner_->strangers_;
-  ++owner_->networks_[*network_];
+  if (group_.is_strange) ++owner_->strangers_;
+  ++owner_->groups_[group_];
 }
 
 ReviewPlaces::Place::Place(Place&& other) noexcept
-    : owner_(std::exchange(other.owner_, nullptr)), network_(std::move(other.network_)) {}
+    : owner_(std::exchange(other.owner_, nullptr)), group_(std::move(other.group_)) {}
 
 ReviewPlaces::Place::~Place() {
   if (owner_ == nullptr) return;
   --owner_->all_;
-  if (!network_) return;
-  --owner_->strangers_;
-  const auto mine = owner_->networks_.find(*network_);
-  if (--mine->second == 0) owner_->networks_.erase(mine);
+  if (group_.is_strange) --owner_->strangers_;
+  const auto mine = owner_->groups_.find(group_);
+  if (--mine->second == 0) owner_->groups_.erase(mine);
 }
 
-std::optional<ReviewPlaces::Place> ReviewPlaces::take_for_known() {
-  if (all_ >= kReviewsAtOnceMax) return std::nullopt;
-  return Place(*this, std::nullopt);
+std::optional<ReviewPlaces::Place> ReviewPlaces::take_for_known(std::string fingerprint) {
+  Group group{.is_strange = false, .name = std::move(fingerprint)};
+  if (!has_room_for(group)) return std::nullopt;
+  return Place(*this, std::move(group));
 }
 
 std::optional<ReviewPlaces::Place> ReviewPlaces::take_for_stranger(std::string network) {
-  if (all_ >= kReviewsAtOnceMax || strangers_ >= kStrangersReviewedMax) return std::nullopt;
-  const auto same = networks_.find(network);
-  if (same != networks_.end() && same->second >= kReviewsPerNetworkMax) return std::nullopt;
-  return Place(*this, std::move(network));
+  Group group{.is_strange = true, .name = std::move(network)};
+  if (strangers_ >= kStrangersReviewedMax || !has_room_for(group)) return std::nullopt;
+  return Place(*this, std::move(group));
+}
+
+bool ReviewPlaces::has_room_for(const Group& group) const {
+  if (all_ >= kReviewsAtOnceMax) return false;
+  const auto same = groups_.find(group);
+  return same == groups_.end() || same->second < kReviewsAlikeMax;
 }
 
 }  // namespace isthmus::app

@@ -2,9 +2,10 @@
 //
 // Anybody may connect and be looked up, so places are shared out in such a way that strangers
 // cannot take all of them: a network gets a few, and together they leave some over for those who
-// were let in before.
+// were let in before. Of these each gets a few as well, because a stolen token is known, too.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -20,8 +21,9 @@ inline constexpr std::size_t kReviewsAtOnceMax = 40;
 // Of these, so many for whom the API server has never spoken; the rest is for those it has.
 inline constexpr std::size_t kStrangersReviewedMax = 32;
 
-// Strangers of one network: it takes four of these to keep other strangers out.
-inline constexpr std::size_t kReviewsPerNetworkMax = 8;
+// Strangers of one network, or those who ask the same that was answered well before: it takes four
+// networks to keep other strangers out.
+inline constexpr std::size_t kReviewsAlikeMax = 8;
 
 // The network by which a peer (net::Peer::address) is counted: its address without the port; of
 // IPv6 the 64 bits that one machine may vary behind.
@@ -29,6 +31,13 @@ std::string network_of(std::string_view peer);
 
 // A resource; outlives its places.
 class ReviewPlaces {
+  // Who is counted together.
+  struct Group {
+    bool is_strange = false;
+    std::string name;  // The network of strangers, the fingerprint of who is known.
+    auto operator<=>(const Group&) const = default;
+  };
+
  public:
   // Held while one waits; given back when it is destroyed.
   class Place {
@@ -39,19 +48,21 @@ class ReviewPlaces {
 
    private:
     friend class ReviewPlaces;
-    Place(ReviewPlaces& owner, std::optional<std::string> network);
+    Place(ReviewPlaces& owner, Group group);
 
-    ReviewPlaces* owner_;                 // Null: moved from.
-    std::optional<std::string> network_;  // Of a stranger.
+    ReviewPlaces* owner_;  // Null: moved from.
+    Group group_;
   };
 
   // nullopt: there is none left for such a caller, now. Where one comes from who is known does not
-  // matter.
-  std::optional<Place> take_for_known();
+  // matter, but what is asked: its fingerprint.
+  std::optional<Place> take_for_known(std::string fingerprint);
   std::optional<Place> take_for_stranger(std::string network);
 
  private:
-  std::map<std::string, std::size_t> networks_;  // Places of strangers, by network; no zeros.
+  bool has_room_for(const Group& group) const;
+
+  std::map<Group, std::size_t> groups_;  // Their places; no zeros.
   std::size_t strangers_ = 0;
   std::size_t all_ = 0;
 };

@@ -43,7 +43,7 @@ class HttpApi final : public net::HttpHandler {
     Ledger* ledger = nullptr;
     const BalancerView* view = nullptr;
     std::string driver = {};
-    // Needed with a ledger; and without one nobody is told who is turned away (refusal_log.h).
+    // Needed with a ledger. Without a clock nobody is told who is turned away (refusal_log.h).
     const Clock* clock = nullptr;
     std::function<bool()> host_is_ready = {};  // Whether all of it has been tried once.
     // Chains of others that may drop what is sent on; may be missing.

@@ -18,7 +18,8 @@ inline constexpr std::size_t kRefusedHostsMax = 256;
 
 // A resource; the clock and the logger outlive it. One warning for each host and period, whichever
 // ports it comes from; what came in between is counted in the next one. Where more hosts than that
-// are turned away in one period, the others are told of as one.
+// are turned away in one period, the others are told of as one, and who came back no more makes
+// room, with what was counted.
 class RefusalLog final {
  public:
   RefusalLog(const Clock& clock, Logger& log) : clock_(clock), log_(log) {}

@@ -15,6 +15,8 @@ class Lru {
   explicit Lru(std::size_t entries_max) : entries_max_(entries_max) {
     ISTHMUS_ASSERT(entries_max > 0, "a memory of nothing");
   }
+  Lru(const Lru&) = delete;  // The order borrows the keys.
+  Lru& operator=(const Lru&) = delete;
 
   // The value of the key, made if there is none; it is the youngest now. Borrowed until the next
   // call.
@@ -37,6 +39,13 @@ class Lru {
   Value* find(const Key& key) {
     const auto known = entries_.find(key);
     return known == entries_.end() ? nullptr : &known->second.value;
+  }
+
+  void forget(const Key& key) {
+    const auto known = entries_.find(key);
+    if (known == entries_.end()) return;
+    order_.erase(known->second.place);
+    entries_.erase(known);
   }
 
   std::size_t size() const { return entries_.size(); }

@@ -30,5 +30,16 @@ TEST(lru, does_not_count_a_look_as_use) {
   EXPECT_EQ(memory.find("a"), nullptr);
 }
 
+TEST(lru, forgets_what_it_is_told_to) {
+  Lru<std::string, int> memory(2);
+  memory.touch("a") = 1;
+  memory.touch("b") = 2;
+  memory.forget("b");
+  memory.forget("never heard of");
+  EXPECT_EQ(memory.find("b"), nullptr);
+  memory.touch("c") = 3;
+  EXPECT_EQ(*memory.find("a"), 1) << "there is room again";
+}
+
 }  // namespace
 }  // namespace isthmus::kube
