@@ -99,4 +99,4 @@ def test_every_flag_that_a_manifest_gives_is_known(tmp_path):
                           capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode != 0
     named = set(re.findall(r"--[a-z-]+", done.stderr))
-    assert named == {"--kubeconfig", "--cloud-config", "--cloud-provider"}, done.stderr
+    assert named == {"--kubeconfig", "--cloud-config"}, done.stderr
