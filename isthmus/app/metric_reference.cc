@@ -24,7 +24,7 @@ constexpr std::array kManager{
                "How often the cloud contradicted the cluster or itself, or said more to be gone at "
                "once than anybody should believe."},
     MetricLine{"isthmus_deletions_stopped", "gauge", "",
-               "Whether nothing is deleted because the cloud contradicted the cluster."},
+               "Whether nothing is deleted because the cloud contradicted the cluster or itself."},
     MetricLine{"isthmus_dry_run", "gauge", "", "Whether nothing is written, and only told."},
     MetricLine{"isthmus_events_total", "counter", "fate",
                "Number of events for people, by what became of them."},

@@ -25,8 +25,8 @@ struct InstanceCache::Snapshot {
       if (!instance.system_uuid.empty()) by_uuid.emplace_back(uuid_key(instance.system_uuid), i);
       for (const std::string& name : instance.names) by_name.emplace_back(name_key(name), i);
       for (const Address& address : instance.addresses) {
-        if (address.type == AddressType::internal_ip)
-          by_ip.emplace_back(ip_key(address.address), i);
+        if (address.type != AddressType::internal_ip) continue;
+        by_ip.emplace_back(ip_key(address.address), i);
       }
     }
     std::ranges::sort(by_id, [this](std::size_t a, std::size_t b) {
@@ -116,6 +116,12 @@ Task<Result<Dated<InstanceCache::SharedList>>> InstanceCache::whole_list(Duratio
   co_return Dated<SharedList>{SharedList(std::move(recent.value), &listing), recent.as_of};
 }
 
+std::shared_ptr<const InstanceCache::OnGone> InstanceCache::on_gone(OnGone tell) {
+  auto listener = std::make_shared<const OnGone>(std::move(tell));
+  on_gone_ = listener;
+  return listener;
+}
+
 void InstanceCache::forget() {
   kept_.clear();
   look_ups_.clear();
@@ -127,7 +133,8 @@ Task<Result<Instance>> InstanceCache::fetch_one(Instances& next, ProviderId id) 
   Result<Instance> answer = co_await next.get(id);
   const bool is_gone =
       answer ? answer->presence == Presence::absent : answer.outcome() == Outcome::absent;
-  if (is_gone && on_gone_) on_gone_(id, sent);
+  if (!is_gone) co_return answer;
+  if (const auto tell = on_gone_.lock()) (*tell)(id, sent);
   co_return answer;
 }
 

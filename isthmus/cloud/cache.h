@@ -57,9 +57,10 @@ class InstanceCache final {
   Task<Result<Dated<SharedList>>> whole_list(Duration max_age);
 
   // Who is told of every answer by id that says "gone", whoever has asked, and when the question
-  // was sent. One at most; null: nobody.
+  // was sent: for as long as the answer to this is kept, unless somebody else wants to be told
+  // then.
   using OnGone = std::function<void(const ProviderId& id, Moment sent)>;
-  void on_gone(OnGone tell) { on_gone_ = std::move(tell); }
+  [[nodiscard]] std::shared_ptr<const OnGone> on_gone(OnGone tell);
 
   // Forgets everything; calls under way still answer their askers.
   void forget();
@@ -89,7 +90,7 @@ class InstanceCache final {
   SnapshotPtr snapshot_;
   Moment snapshot_as_of_;
   std::optional<Moment> doubted_at_;  // When a list was last wanted because nothing matched.
-  OnGone on_gone_;
+  std::weak_ptr<const OnGone> on_gone_;
   Coalescer<ProviderId, Instance> singles_;
   Coalescer<int, SnapshotPtr> lists_;  // One key: there is one list.
 };

@@ -168,7 +168,8 @@ TEST_F(cache, shares_the_whole_list_and_says_when_it_was_asked_for) {
 
 TEST_F(cache, tells_of_each_answer_by_id_that_says_gone_once_and_when_it_was_asked_for) {
   std::vector<std::pair<ProviderId, Moment>> told;
-  memory.on_gone([&](const ProviderId& id, Moment sent) { told.emplace_back(id, sent); });
+  auto listener =
+      memory.on_gone([&](const ProviderId& id, Moment sent) { told.emplace_back(id, sent); });
   cloud.faults.delay = seconds(20);
   const Moment asked = world.loop.now();
   EXPECT_EQ(get("new", seconds(30)).outcome(), Outcome::absent);
@@ -180,9 +181,19 @@ TEST_F(cache, tells_of_each_answer_by_id_that_says_gone_once_and_when_it_was_ask
   cloud.faults.error.reset();
   EXPECT_THAT(told, testing::ElementsAre(testing::Pair(ProviderId{"fake", "new"}, asked),
                                          testing::Pair(ProviderId{"fake", "m2"}, asked + 40s)));
-  memory.on_gone(nullptr);
+  listener.reset();
   EXPECT_EQ(get("new", seconds(30)).outcome(), Outcome::absent);
   EXPECT_EQ(told.size(), 2U);
+}
+
+TEST_F(cache, tells_who_came_last_though_whoever_was_before_leaves_later) {
+  int told = 0;
+  auto predecessor = memory.on_gone([](const ProviderId&, Moment) { FAIL() << "not any more"; });
+  const auto successor = memory.on_gone([&](const ProviderId&, Moment) { ++told; });
+  EXPECT_EQ(get("new", seconds(30)).outcome(), Outcome::absent);
+  predecessor.reset();
+  EXPECT_EQ(get("new", seconds(30)).outcome(), Outcome::absent);
+  EXPECT_EQ(told, 2);
 }
 
 TEST_F(cache, serves_two_readers_with_ages_of_their_own) {

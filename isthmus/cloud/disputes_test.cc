@@ -22,6 +22,22 @@ TEST(disputes, begin_with_a_rumour_or_with_what_was_taken_back_and_stay_in_that_
   EXPECT_FALSE(disputes.is_said_gone("a"));
 }
 
+TEST(disputes, know_since_when_a_machine_is_said_to_be_gone) {
+  Disputes disputes;
+  EXPECT_EQ(disputes.said_gone_since("a"), std::nullopt);
+  disputes.said_gone("a", kBegin);
+  disputes.said_gone("a", kBegin + 8min);
+  EXPECT_EQ(disputes.said_gone_since("a"), kBegin);
+  disputes.expire(kBegin + 12min);
+  EXPECT_TRUE(disputes.is_said_gone("a")) << "it was said again";
+  EXPECT_FALSE(disputes.took_back("a", kBegin + 13min));
+  disputes.said_gone("a", kBegin + 14min);
+  EXPECT_EQ(disputes.said_gone_since("a"), kBegin + 14min);
+  disputes.clear();
+  EXPECT_FALSE(disputes.is_said_gone("a"));
+  EXPECT_THAT(disputes.open(), IsEmpty());
+}
+
 TEST(disputes, catch_what_is_taken_back_twice_within_ten_minutes_and_begin_anew) {
   Disputes disputes;
   EXPECT_FALSE(disputes.took_back("a", kBegin));

@@ -24,6 +24,11 @@ void earliest(std::optional<Moment>& earliest, Moment moment) {
   earliest = std::min(earliest.value_or(moment), moment);
 }
 
+// Old enough for every part of the cloud to know it.
+bool is_accountable(const Subject& subject, WallTime now) {
+  return now - subject.created >= kControlAgeMin;
+}
+
 }  // namespace
 
 std::string_view to_string(Lie lie) {
@@ -48,6 +53,7 @@ void Witness::put(Subject subject, Now now) {
   Record& record = place->second;
   if (!is_new) census_.remove(record.subject);
   const bool is_other_machine = record.subject.provider_id != subject.provider_id;
+  const bool was_announced = record.subject.announced;
   record.subject = std::move(subject);
   record.is_announced = record.subject.announced;
   record.subject.announced |= record.subject.is_confirmed_gone(now.wall);
@@ -69,6 +75,7 @@ void Witness::put(Subject subject, Now now) {
     evidence.not_ready_since = now.moment;
   }
   if (record.subject.is_confirmed_gone(now.wall)) speaks_against(record, now.moment);
+  count_withdrawn(record, was_announced, now.moment);
 }
 
 void Witness::forget(const std::string& uid) {
@@ -93,7 +100,7 @@ void Witness::heard_by_id(const std::string& uid, const Result<Instance>& answer
                             : answer.outcome() == Outcome::absent ? Presence::absent
                                                                   : Presence::unknown;
   if (presence == Presence::present) {
-    speaks_for(record, true, now);
+    speaks_for(record, Source::by_id, sent, now);
   } else if (presence == Presence::absent) {
     disputes_.said_gone(uid, now.moment);
     if (!record.subject.ready) {
@@ -119,7 +126,6 @@ bool Witness::heard_of(const ProviderId& id, Moment sent, Now now) {
     if (!record.subject.ready) speaks_against(record, now.moment);
     is_news = true;
   }
-  if (is_news) review(now);
   return is_news;
 }
 
@@ -168,14 +174,14 @@ void Witness::compare_with(Record& record, const Presence* said, Now now,
                            PositiveControl::View& view) {
   const Subject& subject = record.subject;
   if (*said == Presence::present) {
-    speaks_for(record, false, now);
+    speaks_for(record, Source::list, view.started, now);
     if (subject.ready && view.vouchers.size() < kVouchersMax) view.vouchers.insert(subject.uid);
   } else if (*said == Presence::unknown) {
     acquit(record, now.wall);
   } else {
     record.evidence.lacked_by = view.started;
     view.lacking.insert(subject.uid);
-    if (now.wall - subject.created >= kControlAgeMin) view.accountable.insert(subject.uid);
+    if (is_accountable(subject, now.wall)) view.accountable.insert(subject.uid);
     if (!subject.ready) speaks_against(record, now.moment);
   }
 }
@@ -226,17 +232,21 @@ void Witness::take_up(PositiveControl::Findings findings, Moment now) {
   }
 }
 
-// A cloud that lies about one may have lied about all: everybody's count begins anew.
 void Witness::caught(std::vector<std::string> contradicting, Moment now) {
-  for (auto& [uid, record] : records_) record.evidence.doubt();
-  common_.verified_at.reset();
-  latches_.views_disagreed();
   std::string what = fmt::format(
       "the cloud's list lacks machines of {} Nodes whose kubelets renew their Leases: no deletion "
       "follows from what it says for {}",
       contradicting.size(), format_duration(kContradictionStop));
-  stop_.stop_until(now + kContradictionStop, what);
+  stop_believing(what, now);
   found_.push_back({Lie::heartbeat, std::move(contradicting), std::move(what)});
+}
+
+// A cloud that lies about one may have lied about all: everybody's count begins anew.
+void Witness::stop_believing(const std::string& why, Moment now) {
+  for (auto& [uid, record] : records_) record.evidence.doubt();
+  common_.verified_at.reset();
+  latches_.views_disagreed();
+  stop_.stop_until(now + kContradictionStop, why);
 }
 
 void Witness::read_live(const std::string& uid, bool ready, Moment sent) {
@@ -257,26 +267,42 @@ void Witness::note_acknowledged(std::string_view id, bool acknowledged) {
   latches_.note_acknowledged(id, acknowledged, suspected_subjects());
 }
 
-void Witness::speaks_for(Record& record, bool by_id, Now now) {
+// What was asked before the cloud said that it is gone takes nothing back: it was there then.
+void Witness::speaks_for(Record& record, Source source, Moment asked, Now now) {
   const std::string& uid = record.subject.uid;
-  const bool took_back =
-      by_id ? record.evidence.lacked_by.has_value() : disputes_.is_said_gone(uid);
-  if (took_back && disputes_.took_back(uid, now.moment)) {
-    found_.push_back({Lie::itself,
-                      {uid},
-                      fmt::format("the cloud says of {} both that it is gone and that it is there",
-                                  record.subject.provider_id)});
-  }
-  if (by_id) disputes_.settle(uid);
+  const std::optional<Moment> gone_since =
+      source == Source::by_id ? record.evidence.lacked_by : disputes_.said_gone_since(uid);
+  const bool takes_back = gone_since && asked >= *gone_since;
+  if (takes_back && disputes_.took_back(uid, now.moment)) took_back(record, now);
+  if (source == Source::by_id) disputes_.settle(uid);
   record.evidence.seen = true;
   if (record.is_suspect) latches_.views_disagreed();
   acquit(record, now.wall);
+}
+
+// A cloud may well learn of a new machine in one place after the other: that is told, and stops
+// nothing.
+void Witness::took_back(const Record& record, Now now) {
+  std::string what = fmt::format("the cloud says of {} both that it is gone and that it is there",
+                                 record.subject.provider_id);
+  if (is_accountable(record.subject, now.wall)) {
+    what += fmt::format(": no deletion follows from what it says for {}",
+                        format_duration(kContradictionStop));
+    stop_believing(what, now.moment);
+  }
+  found_.push_back({Lie::itself, {record.subject.uid}, std::move(what)});
 }
 
 void Witness::speaks_against(Record& record, Moment now) {
   if (record.is_suspect) return;
   record.is_suspect = true;
   suspects_.push_back(record.subject.uid);
+  latches_.suspected(record.subject, now);
+}
+
+// Who is suspected and not announced any more counts from now on.
+void Witness::count_withdrawn(Record& record, bool was_announced, Moment now) {
+  if (!was_announced || record.subject.announced || !record.is_suspect) return;
   latches_.suspected(record.subject, now);
 }
 
@@ -305,10 +331,9 @@ void Witness::review(Now now) {
   for (const std::string& uid : std::vector(suspects_)) {
     Record& record = records_.at(uid);
     const bool is_sworn = record.subject.is_confirmed_gone(now.wall);
-    if (record.subject.announced && !record.is_announced && !is_sworn) {
-      record.subject.announced = false;
-      latches_.suspected(record.subject, now.moment);
-    }
+    const bool was_announced =
+        std::exchange(record.subject.announced, record.is_announced || is_sworn);
+    count_withdrawn(record, was_announced, now.moment);
     const bool is_accused =
         record.evidence.lacked_by || record.evidence.negatives > 0 || disputes_.is_said_gone(uid);
     const bool stays = is_accused && !record.subject.ready;
@@ -363,11 +388,13 @@ std::vector<std::string> Witness::to_confirm(Moment now, std::optional<Moment>& 
 }
 
 // Asked as often, and also about those who cannot be deleted: it is the cloud that is in question.
+// Of whom it says one thing, by id and by list, nothing is to be found out: they take no place.
 void Witness::add_disputed(Moment now, Inquiry& inquiry) const {
   std::size_t asked = 0;
   for (const std::string& uid : disputes_.open()) {
     const Record& record = records_.at(uid);
     if (record.is_suspect && is_worth_confirming(record)) continue;  // Asked, when its turn comes.
+    if (disputes_.is_said_gone(uid) && record.evidence.lacked_by) continue;
     if (++asked > kDisputedAtOnce) break;
     const Moment due_at = due_by_id(record, now);
     if (now < due_at) {

@@ -18,7 +18,9 @@
 // and acts on a verdict (judge()). What it knows is in memory only: who starts anew starts over.
 //
 // What others were told of a machine is hearsay. It counts as no answer, but whoever is said to be
-// gone is looked into: a cloud that contradicts itself is caught whomever it lies to.
+// gone is looked into: a cloud that contradicts itself is caught whomever it lies to. A cloud that
+// is caught is believed in nothing for a while: everybody's count begins anew, and all deletions
+// stop, those of others too (deletion_stop.h).
 //
 //   witness.put(subject, now);
 //   witness.heard_list(listing, asked_at, now);
@@ -96,7 +98,7 @@ class Witness final {
   // between two answers these are 40 calls a minute, however many are suspected.
   static constexpr std::size_t kConfirmedAtOnce = 20;
 
-  // Likewise of those of whom the cloud says both: a few are enough to catch it.
+  // Likewise of those of whom the cloud may say both: a few are enough to catch it.
   static constexpr std::size_t kDisputedAtOnce = 3;
 
   // The policy is within its limits (asserted).
@@ -110,7 +112,7 @@ class Witness final {
   // the question was sent. Subjects that are not known any more are passed over.
   void heard_by_id(const std::string& uid, const Result<Instance>& answer, Moment sent, Now now);
   // Somebody else was told by its id that this machine is gone. Whether there is more to ask by
-  // that.
+  // that; what follows from it for all together comes with the answers.
   bool heard_of(const ProviderId& id, Moment sent, Now now);
   void heard_list(const Listing<Instance>& listing, Moment started, Now now);
   void heard_no_list(const Error& error, Moment started, Moment now);
@@ -167,14 +169,18 @@ class Witness final {
     bool failed;
   };
 
-  void speaks_for(Record& record, bool by_id, Now now);
+  enum class Source : std::uint8_t { by_id, list };
+  void speaks_for(Record& record, Source source, Moment asked, Now now);
+  void took_back(const Record& record, Now now);
   void speaks_against(Record& record, Moment now);
+  void count_withdrawn(Record& record, bool was_announced, Moment now);
   void acquit(Record& record, WallTime now);
   void drop_suspect(Record& record);
   PositiveControl::View compare(const Listing<Instance>& listing, Moment started, Now now);
   void compare_with(Record& record, const Presence* said, Now now, PositiveControl::View& view);
   void take_up(PositiveControl::Findings findings, Moment now);
   void caught(std::vector<std::string> contradicting, Moment now);
+  void stop_believing(const std::string& why, Moment now);
   void call_ended(Outcome outcome, Moment now);
   void review(Now now);
 

@@ -15,6 +15,25 @@ class a_brake : public ::testing::Test, protected testing::WitnessStage {
   void make_control_plane(const std::string& name) {
     change(name, [](Subject& subject) { subject.control_plane = true; });
   }
+  // A dozen of a hundred that are gone, each of whom somebody has said something.
+  void destroy_a_dozen(const std::function<void(Subject&)>& say) {
+    add_members(100);
+    for (int i = 0; i < 12; ++i) {
+      destroy("n" + std::to_string(i));
+      change("n" + std::to_string(i), say);
+    }
+  }
+  // Which is withdrawn when they are suspected: from then on they are a mass.
+  void expect_latch_when_withdrawn(const std::function<void(Subject&)>& withdraw) {
+    deletes = false;
+    pass(5min);
+    EXPECT_EQ(id_of("cluster"), "none");
+    for (int i = 0; i < 12; ++i) change("n" + std::to_string(i), withdraw);
+    deletes = true;
+    pass(30min);
+    EXPECT_NE(id_of("cluster"), "none");
+    EXPECT_TRUE(deleted.empty());
+  }
   std::string id_of(std::string_view kind) const {
     for (const Fallen& each : witness.fallen()) {
       if (each.kind == kind) return each.id;
@@ -144,6 +163,17 @@ TEST_F(a_brake, is_for_those_whose_oath_had_run_out_before_anybody_saw_it) {
   pass(30min);
   EXPECT_NE(id_of("cluster"), "none");
   EXPECT_TRUE(deleted.empty());
+}
+
+TEST_F(a_brake, is_for_those_whose_oath_is_withdrawn) {
+  const WallTime until = now.wall + 3h;
+  destroy_a_dozen([&](Subject& subject) { subject.confirmed_gone_until = until; });
+  expect_latch_when_withdrawn([](Subject& subject) { subject.confirmed_gone_until.reset(); });
+}
+
+TEST_F(a_brake, is_for_those_whose_announcement_is_withdrawn) {
+  destroy_a_dozen([](Subject& subject) { subject.announced = true; });
+  expect_latch_when_withdrawn([](Subject& subject) { subject.announced = false; });
 }
 
 TEST_F(a_brake, is_not_for_those_whom_somebody_announced) {

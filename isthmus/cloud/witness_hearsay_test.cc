@@ -25,6 +25,7 @@ class hearsay : public ::testing::Test, protected testing::WitnessStage {
     ASSERT_TRUE(first_lie_found);
     EXPECT_LE(*first_lie_found - lied_at, 75s);
     EXPECT_THAT(lies, Each(Field(&Contradiction::lie, Lie::itself)));
+    EXPECT_GE(stop.until(), *first_lie_found + 10min);
     pass(1h);
     EXPECT_THAT(deleted, IsEmpty());
   }
@@ -66,6 +67,90 @@ TEST_F(hearsay, of_many_machines_costs_a_few_calls) {
   pass(5min);
   EXPECT_LE(gets, Witness::kDisputedAtOnce * 21);
   EXPECT_LE(lists, 11U);
+}
+
+TEST_F(hearsay, of_a_lie_is_looked_into_though_many_whom_nobody_may_delete_are_really_gone) {
+  for (const char* name : {"n1", "n2", "n3", "n4", "n5"}) {
+    change(name, [](Subject& it) { it.is_protected = true; });
+    destroy(name);
+    hear(name);
+  }
+  pass(10min);
+  by_id = [](const testing::Member& member) {
+    const bool exists = member.exists && member.subject.name != "n7";
+    return exists ? Presence::present : Presence::absent;
+  };
+  hear("n7");
+  expect_told_within_75_seconds(now.moment);
+}
+
+TEST_F(hearsay, of_many_waits_for_the_next_answer_to_count_for_all_together) {
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    stays_not_ready.insert(name);
+    change(name, [](Subject& it) { it.ready = false; });
+    hear(name);
+  }
+  EXPECT_THAT(witness.fallen(), IsEmpty());
+  witness.heard_list({.completeness = Completeness::partial}, now.moment, now);
+  EXPECT_FALSE(witness.fallen().empty());
+}
+
+TEST_F(hearsay, is_not_taken_back_by_a_list_that_was_asked_for_before) {
+  const Instance listed{.provider_id = {"isthmus", "n7"}, .presence = Presence::present};
+  const Listing<Instance> list{.items = {listed}, .completeness = Completeness::partial};
+  const auto found_after = [&](Duration ago) {
+    for (int i = 0; i < 2; ++i) {
+      pass(1s);
+      hear("n7");
+      witness.heard_list(list, now.moment - ago, now);
+    }
+    return witness.take_contradictions().size();
+  };
+  by_id = [](const auto&) { return Result<Presence>(std::unexpected(Error{})); };
+  list_error = Error{};
+  pass(1min);
+  EXPECT_EQ(found_after(5s), 0U);
+  EXPECT_EQ(found_after(0s), 1U);
+}
+
+TEST_F(hearsay, that_the_list_learns_of_a_list_later_is_no_contradiction) {
+  in_list = [this](const testing::Member& member) {
+    const bool is_listed = member.exists || now.moment - member.silent_from < 30s;
+    return is_listed ? Presence::present : Presence::absent;
+  };
+  destroy("n7");
+  hear("n7");
+  pass(6min);
+  EXPECT_TRUE(is_deleted("n7"));
+  EXPECT_THAT(lies, IsEmpty());
+}
+
+TEST_F(hearsay, that_comes_an_answer_later_than_the_list_is_no_contradiction) {
+  change("n1", [](Subject& it) { it.is_protected = true; });
+  destroy("n1");
+  pass(5min);
+  by_id = [this](const testing::Member& member) {
+    const bool is_known = member.exists || now.moment - member.silent_from < 45s;
+    return is_known ? Presence::present : Presence::absent;
+  };
+  destroy("n7");
+  pass(6min);
+  EXPECT_TRUE(is_deleted("n7"));
+  EXPECT_THAT(lies, IsEmpty());
+}
+
+TEST_F(hearsay, of_a_machine_that_the_cloud_learns_of_in_one_place_after_the_other_stops_nothing) {
+  add({.uid = "uid-new",
+       .name = "new",
+       .provider_id = "isthmus://new",
+       .ready = true,
+       .created = now.wall});
+  by_id = [](const auto&) { return Presence::absent; };
+  hear("new");
+  pass(75s);
+  EXPECT_GE(found(Lie::itself), 1U) << "it is told";
+  EXPECT_FALSE(stop.stopped(now.moment));
 }
 
 TEST_F(hearsay, is_no_answer_however_often_it_is_heard) {

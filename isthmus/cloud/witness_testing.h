@@ -208,7 +208,8 @@ class WitnessStage {
   void act() {
     for (const std::string& uid : std::vector(witness.suspects())) {
       const std::string name = witness.find(uid)->name;
-      if (reads_live && witness.judge(uid, around, now).is_ripe()) {
+      const Verdict before = witness.judge(uid, around, now);
+      if (reads_live && (before.is_ripe() || before.deletable())) {
         look_at_kubelets();
         witness.read_live(uid, members.at(name).subject.ready, now.moment);
       }

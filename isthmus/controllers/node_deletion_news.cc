@@ -18,7 +18,7 @@ constexpr Duration kOverdue = std::chrono::minutes(5);
 // otherwise tell it every half minute.
 constexpr Duration kSameStory = std::chrono::minutes(10);
 
-// Nodes that are told of one contradiction: so many are enough to see what it is about.
+// Nodes that are told of contradictions: so many are enough to see what they are about.
 constexpr std::size_t kToldOfLieMax = 10;
 
 // Nodes that are told something at once. A thousand would only be dropped by the queue of events;
@@ -89,31 +89,34 @@ NodeDeletionNews::NodePtr NodeDeletionNews::find(const std::string& uid) const {
 }
 
 void NodeDeletionNews::tell_contradictions() {
-  const bool stopped = doors_.stop.stopped(doors_.clock.now());
-  doors_.metrics.stopped.set(stopped ? 1 : 0);
-  if (!stopped) lied_about_.clear();
+  const Moment now = doors_.clock.now();
+  doors_.metrics.stopped.set(doors_.stop.stopped(now) ? 1 : 0);
+  std::erase_if(lied_about_, [&](const auto& each) { return now - each.second > kSameStory; });
   for (const cloud::Contradiction& each : doors_.witness.take_contradictions()) {
     doors_.metrics.contradictions(each.lie).add();
+    if (!tell_contradiction(each)) continue;
     doors_.log.warning(
         "the cloud contradicts what is known",
         {{"kind", to_string(each.lie)}, {"nodes", each.uids.size()}, {"what", each.what}});
-    tell_contradiction(each);
   }
 }
 
-// Of a mass the Nodes are told by what they are kept for.
-void NodeDeletionNews::tell_contradiction(const cloud::Contradiction& contradiction) {
-  if (contradiction.lie == cloud::Lie::mass_absence) return;
+// Whether it is news. Of a mass the Nodes are told by what they are kept for.
+bool NodeDeletionNews::tell_contradiction(const cloud::Contradiction& contradiction) {
+  if (contradiction.lie == cloud::Lie::mass_absence) return true;
   const bool is_itself = contradiction.lie == cloud::Lie::itself;
+  bool is_news = false;
   for (const std::string& uid : contradiction.uids) {
-    if (lied_about_.size() >= kToldOfLieMax) return;
-    const NodePtr node = find(uid);
-    if (!node || !lied_about_.insert(uid).second) continue;
+    const bool is_new = lied_about_.insert_or_assign(uid, doors_.clock.now()).second;
+    is_news = is_news || is_new;
+    const NodePtr node = is_new && lied_about_.size() <= kToldOfLieMax ? find(uid) : nullptr;
+    if (!node) continue;
     doors_.recorder.warning(
         kube::reference_to(*node), is_itself ? "CloudContradictsItself" : "CloudContradictsCluster",
         is_itself ? contradiction.what
                   : fmt::format("its kubelet renews its Lease, and {}", contradiction.what));
   }
+  return is_news;
 }
 
 void NodeDeletionNews::look_at_breakers() {

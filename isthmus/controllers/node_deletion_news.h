@@ -71,7 +71,7 @@ class NodeDeletionNews final {
 
   NodePtr find(const std::string& uid) const;
   void tell_contradictions();
-  void tell_contradiction(const cloud::Contradiction& contradiction);
+  bool tell_contradiction(const cloud::Contradiction& contradiction);
   void look_at_breakers();
   void tell_breakers(const std::set<std::string>& fallen);
   std::vector<std::string> tell_suspects(const cloud::Surroundings& around);
@@ -83,7 +83,7 @@ class NodeDeletionNews final {
   Teller words_;                                 // About annotations.
   std::map<std::string, Suspicion> suspicions_;  // By uid.
   std::map<std::string, Nameless> nameless_;     // Likewise.
-  std::set<std::string> lied_about_;             // Nodes that were told of a contradiction, by uid.
+  std::map<std::string, Moment> lied_about_;     // By uid: when that was found out last.
   std::set<std::string> fallen_;                 // Breakers that were told, by id…
   std::set<std::string> acknowledged_;           // …and those of them that are acknowledged.
 };

@@ -41,6 +41,16 @@ class deletion_news : public ::testing::Test {
     witness.heard_by_id(name, std::unexpected(Error{Outcome::absent, "no such machine"}),
                         world.loop.now(), now());
   }
+  // Twice it is gone by its id, and there in the list.
+  void contradict(const std::string& name) {
+    const cloud::ProviderId id{"isthmus", name};
+    for (int i = 0; i < 2; ++i) {
+      witness.heard_of(id, world.loop.now(), now());
+      witness.heard_list({.items = {{.provider_id = id, .presence = cloud::Presence::present}},
+                          .completeness = cloud::Completeness::partial},
+                         world.loop.now(), now());
+    }
+  }
   void tell() { EXPECT_THAT(news.tell({.lease_left = 10s}), IsEmpty()); }
   cloud::Now now() const { return {world.loop.now(), world.loop.wall_now()}; }
   void pass(Duration time) { EXPECT_TRUE(world.run(wait(time))); }
@@ -125,6 +135,29 @@ TEST_F(deletion_news, tell_of_a_mass_and_of_whoever_acknowledges_it) {
   EXPECT_TRUE(log.mentions("a breaker is acknowledged"));
   EXPECT_FALSE(
       witness.judge("n3", {.lease_left = 10s}, now()).lacks(cloud::Condition::cluster_latched));
+}
+
+TEST_F(deletion_news, tell_of_a_cloud_that_contradicts_itself_again_only_after_a_while) {
+  for (const auto& [pause, times] :
+       {std::pair(0min, 1), std::pair(9min, 1), std::pair(9min, 1), std::pair(11min, 2)}) {
+    pass(pause);
+    contradict("n3");
+    tell();
+    tell();
+    EXPECT_EQ(events.count("Warning CloudContradictsItself n3"), static_cast<std::size_t>(times));
+    EXPECT_EQ(std::ranges::count_if(
+                  log.lines,
+                  [](const auto& line) { return line.text.contains("the cloud contradicts"); }),
+              times);
+  }
+  EXPECT_EQ(metrics.contradictions(cloud::Lie::itself).value(), 4);
+  EXPECT_EQ(metrics.stopped.value(), 1);
+}
+
+TEST_F(deletion_news, tell_ten_nodes_of_a_cloud_that_contradicts_itself_of_many) {
+  for (int i = 0; i < 15; ++i) contradict("n" + std::to_string(i));
+  tell();
+  EXPECT_EQ(events.count("CloudContradictsItself"), 10U);
 }
 
 TEST_F(deletion_news, tell_of_a_node_without_an_id_when_it_is_ill_for_long) {

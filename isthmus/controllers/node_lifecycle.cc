@@ -51,7 +51,7 @@ NodeLifecycleController::NodeLifecycleController(NodeLifecycleOptions options, D
       contested_(doors_.loop, doors_.metrics, {.controller = std::string(kName)}),
       disputes_(doors_.recorder) {
   doors_.nodes.subscribe([this](const kube::Difference<kube::Node>& each) { note(each); });
-  doors_.lists.on_gone([this](const cloud::ProviderId& id, Moment sent) {
+  hearsay_ = doors_.lists.on_gone([this](const cloud::ProviderId& id, Moment sent) {
     if (witness_.heard_of(id, sent, now())) wake_.set();
   });
 }

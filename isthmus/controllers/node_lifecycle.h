@@ -10,8 +10,8 @@
 //    answer. One line of the log tells everything it was decided on.
 // 3. A deletion that is withheld says on the Node why, and what would release it, once per reason.
 // 4. A cloud that contradicts the cluster, or itself, to whomever of us, is reported by events,
-//    metrics and the log within 75 s, and what it says has no consequences for ten minutes
-//    (cloud/deletion_stop.h).
+//    metrics and the log within 75 s, once per story, and what it says has no consequences for ten
+//    minutes (cloud/deletion_stop.h).
 //
 // It has two halves. run() follows the Nodes and asks the cloud and the kubelets in rounds
 // (machine_rounds.h), for all Nodes at once; Ready Nodes without a taint of ours cost nothing.
@@ -25,6 +25,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,7 +92,6 @@ class NodeLifecycleController final : public kube::Reconciler {
   };
 
   NodeLifecycleController(NodeLifecycleOptions options, Doors doors);
-  ~NodeLifecycleController() override { doors_.lists.on_gone(nullptr); }
   NodeLifecycleController(const NodeLifecycleController&) = delete;
   NodeLifecycleController& operator=(const NodeLifecycleController&) = delete;
 
@@ -164,6 +164,7 @@ class NodeLifecycleController final : public kube::Reconciler {
   bool cloud_is_known_ = true;
   std::optional<Moment> round_began_;  // While one is under way.
   Signal wake_;
+  std::shared_ptr<const cloud::InstanceCache::OnGone> hearsay_;  // Heard for as long as it lives.
 };
 
 }  // namespace isthmus::controllers

@@ -23,7 +23,7 @@ class NodeLifecycleMetrics final {
                               exponential_buckets(0.001, 2, 15))),  // 1 ms to 16 s, as upstream.
         stopped(metrics.gauge("isthmus_deletions_stopped",
                               "Whether nothing is deleted because the cloud contradicted the "
-                              "cluster.")),
+                              "cluster or itself.")),
         metrics_(metrics) {
     for (const cloud::Condition each : cloud::all_conditions()) withheld(each).set(0);
     for (const std::string_view kind : {"cluster", "zone", "last_ready"}) breakers(kind).set(0);
