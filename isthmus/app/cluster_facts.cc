@@ -179,7 +179,7 @@ Task<Result<>> ClusterFacts::ask_about(const kube::Service& service, ServiceFact
 }
 
 Task<Result<ServiceFacts>> ClusterFacts::of_service(kube::ObjectKey key) {
-  ServiceFacts facts{.key = key};
+  ServiceFacts facts{.key = key, .has_cloud = cloud_ != nullptr};
   facts.service = co_await read<kube::Service>(key, controllers::service_projection());
   if (facts.service.outcome() == Outcome::cancelled) {
     co_return std::unexpected(facts.service.error());

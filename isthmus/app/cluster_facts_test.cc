@@ -177,6 +177,7 @@ TEST_F(ClusterFactsTest, show_that_somebody_has_stopped_all_changes) {
 
 TEST_F(ClusterFactsTest, without_a_cloud_that_is_said) {
   EXPECT_EQ(service(nullptr).balancer.error().message, "no cloud was named");
+  EXPECT_FALSE(service(nullptr).has_cloud);
   EXPECT_TRUE(service(nullptr).plan);
 }
 

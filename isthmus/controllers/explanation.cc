@@ -104,15 +104,17 @@ bool Chain::unknown(std::string name, std::string evidence, std::string next) {
 
 bool Chain::not_asked(std::string name, const Error& error) {
   return unknown(std::move(name), fmt::format("{}: {}", to_string(error.outcome), error.message),
-                 std::string(way_to_ask(error.outcome)));
+                 std::string(way_to_ask(error.outcome, has_cloud_)));
 }
 
-std::string_view way_to_ask(Outcome outcome) {
+std::string_view way_to_ask(Outcome outcome, bool has_cloud) {
   switch (outcome) {
     case Outcome::denied:
       return "ask for that right, or somebody who has it";
     case Outcome::unsupported:
-      return "name the cloud as the manager does: --cloud-provider and --cloud-config";
+      return has_cloud ? "this cloud cannot say it; if the manager has another one, name that: "
+                         "--cloud-provider and --cloud-config"
+                       : "name the cloud as the manager does: --cloud-provider and --cloud-config";
     default:
       return "try again";
   }

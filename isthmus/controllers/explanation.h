@@ -55,7 +55,9 @@ std::string encode(const Explanation& explanation);
 // A chain that is being walked: a broken link ends it.
 class Chain final {
  public:
-  explicit Chain(Explanation explanation) : explanation_(std::move(explanation)) {}
+  // Whether a cloud was named to ask.
+  explicit Chain(Explanation explanation, bool has_cloud = false)
+      : explanation_(std::move(explanation)), has_cloud_(has_cloud) {}
 
   // Each answers whether the walk goes on.
   bool ok(std::string name, std::string evidence);
@@ -69,6 +71,7 @@ class Chain final {
 
  private:
   Explanation explanation_;
+  bool has_cloud_;
 };
 
 // The Lease of the manager, as one who asks sees it. Clocks of two machines are compared for people
@@ -81,8 +84,8 @@ struct LeaseFacts {
   bool moved = false;  // Renewed between two looks.
 };
 
-// How one can see what could not be looked at for that reason.
-std::string_view way_to_ask(Outcome outcome);
+// How one can see what could not be looked at for that reason, where a cloud was named, or none.
+std::string_view way_to_ask(Outcome outcome, bool has_cloud);
 
 // What people have said by the ConfigMap of the safety switch (safety_config_map.h).
 struct SwitchFacts {

@@ -54,6 +54,9 @@ TEST(explanation, of_what_could_not_be_looked_at_says_how_it_can_be) {
   EXPECT_EQ(explanation.links[2].next,
             "name the cloud as the manager does: --cloud-provider and --cloud-config");
   EXPECT_EQ(explanation.links[3].next, "try again");
+  EXPECT_EQ(way_to_ask(Outcome::unsupported, true),
+            "this cloud cannot say it; if the manager has another one, name that: "
+            "--cloud-provider and --cloud-config");
   EXPECT_EQ(unknown_links(explanation), (std::vector<std::string>{"lease", "machine", "events"}));
 }
 

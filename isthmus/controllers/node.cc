@@ -134,18 +134,18 @@ Task<Result<NodeController::Step>> NodeController::attempt(NodePtr node) {
 }
 
 Task<Result<Evidence>> NodeController::ask(NodePtr node) {
-  const Duration age_max = this->age_max(*node);
+  const Duration oldest = age_max(*node);
   const Question question = question_for(*node, options_.plan);
   Evidence evidence;
   if (const auto* id = std::get_if<cloud::ProviderId>(&question)) {
-    Result<cloud::Instance> found = co_await machines_.get(*id, age_max);
+    Result<cloud::Instance> found = co_await machines_.get(*id, oldest);
     if (found) {
       evidence.machines.push_back(*std::move(found));
     } else if (found.outcome() != Outcome::absent) {
       co_return std::unexpected(std::move(found.error()));
     }
   } else if (const auto* query = std::get_if<cloud::InstanceQuery>(&question)) {
-    auto found = CO_TRY(co_await machines_.list(*query, age_max));
+    auto found = CO_TRY(co_await machines_.list(*query, oldest));
     evidence.machines = std::move(found.items);
     evidence.completeness = found.completeness;
   }
@@ -164,10 +164,13 @@ Duration NodeController::age_max(const kube::Node& node) const {
 
 void NodeController::note_newcomer(const kube::Difference<kube::Node>& difference) {
   const auto& [key, before, after, initial] = difference;
-  if (after && is_newcomer(*after)) {
+  const bool is_same = before && after && before->meta.uid == after->meta.uid;
+  if (before && !is_same) newcomers_.erase(before->meta.uid);
+  if (!after) return;
+  if (is_newcomer(*after)) {
     newcomers_.try_emplace(after->meta.uid, clock_.now());
   } else {
-    newcomers_.erase(after ? after->meta.uid : before->meta.uid);
+    newcomers_.erase(after->meta.uid);
   }
 }
 

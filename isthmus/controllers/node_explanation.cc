@@ -65,7 +65,7 @@ bool add_identity(Chain& chain, const NodeFacts& facts) {
     return chain.unknown(
         name,
         fmt::format("providerID {}; whether that is ours depends on the cloud", node.provider_id),
-        std::string(way_to_ask(Outcome::unsupported)));
+        std::string(way_to_ask(Outcome::unsupported, false)));
   }
   const Result<cloud::ProviderId> id = cloud::parse_provider_id(node.provider_id);
   if (id && id->scheme == scheme) return chain.ok(name, "providerID " + node.provider_id);
@@ -157,7 +157,8 @@ bool add_kubelet(Chain& chain, const NodeFacts& facts) {
 }  // namespace
 
 Explanation explain(const NodeFacts& facts) {
-  Chain chain({.kind = "Node", .key = facts.key, .events = facts.events});
+  const bool has_cloud = !facts.options.scheme.empty();
+  Chain chain({.kind = "Node", .key = facts.key, .events = facts.events}, has_cloud);
   if (!add_object(chain, facts)) return chain.take();
   if (facts.no_events) chain.not_asked("events", *facts.no_events);
   const kube::Node& node = **facts.node;

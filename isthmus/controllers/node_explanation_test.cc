@@ -103,12 +103,15 @@ TEST(node_explanation, stops_where_it_is_nobodys_or_somebody_elses) {
 
 TEST(node_explanation, does_not_judge_a_provider_id_without_a_cloud) {
   NodeFacts facts = well();
+  facts.evidence = fail(Outcome::unsupported, "the cloud that was named has no machines");
+  EXPECT_THAT(explain(facts).links[4].next, HasSubstr("this cloud cannot say it"));
   facts.options.scheme.clear();
   facts.evidence = fail(Outcome::unsupported, "no cloud was named");
   const Explanation explanation = explain(facts);
   EXPECT_FALSE(is_broken(explanation));
   EXPECT_THAT(explanation.links[3].evidence, HasSubstr("isthmus://m1"));
-  EXPECT_THAT(explanation.links[3].next, HasSubstr("--cloud-config"));
+  EXPECT_THAT(explanation.links[3].next, HasSubstr("name the cloud as the manager does"));
+  EXPECT_EQ(explanation.links[4].next, explanation.links[3].next);
   EXPECT_EQ(unknown_links(explanation), (std::vector<std::string>{"identity", "machine"}));
 }
 

@@ -16,10 +16,17 @@ void describe_in(const NodePlan& plan, Outlook& outlook) {
                          std::make_move_iterator(parts.end()));
 }
 
-// What is left alone with a warning is not as it should be: people have to change something.
+// Warnings that the Node itself is not as it should be. Another one, of a label that is not taken
+// over, say, is only worth knowing.
+bool is_refusal(const Notice& notice) {
+  return notice.warning &&
+         (notice.reason == "FailedToRefresh" || notice.reason == "NodeIPNotFound");
+}
+
+// What is left alone so is not as it should be: people have to change something.
 void describe_left(const Leave& leave, const std::vector<Notice>& notices, Outlook& outlook) {
   outlook.message = leave.why;
-  const auto warning = std::ranges::find_if(notices, &Notice::warning);
+  const auto warning = std::ranges::find_if(notices, is_refusal);
   if (warning == notices.end()) return;
   outlook.act = Act::refuse;
   outlook.reason = warning->reason;

@@ -133,5 +133,15 @@ TEST_F(node_outlook, a_member_whose_machine_lacks_the_asked_address_is_refused) 
                                                .message = "no machine has 10.0.0.9"}));
 }
 
+TEST_F(node_outlook, a_member_with_a_label_that_is_not_taken_over_is_left_and_that_is_told) {
+  const NodePlan plan{Leave{"it is as its machine is"},
+                      {{true, "LabelsSkipped", "rack=a b: no label value"}}};
+  EXPECT_EQ(outlook_of(newcomer("n1"), plan), (Outlook{.kind = "Node",
+                                                       .key = {"", "n1"},
+                                                       .reason = "LabelsSkipped",
+                                                       .message = "it is as its machine is",
+                                                       .details = {"rack=a b: no label value"}}));
+}
+
 }  // namespace
 }  // namespace isthmus::controllers

@@ -312,6 +312,23 @@ TEST_F(node_controller, takes_no_list_that_is_older_than_the_node_and_five_secon
   EXPECT_EQ(at("node2", "/spec/providerID"), "isthmus://3");
 }
 
+TEST_F(node_controller, knows_no_longer_who_was_replaced_by_a_namesake) {
+  add_machine("1", "node1");
+  const auto see = [&](const std::string& uid) {
+    kube::Node node{.meta = {.key = {"", "node1"}, .uid = uid, .resource_version = uid},
+                    .taints = {{.key = std::string(kUninitializedTaint)}}};
+    nodes.apply({.item = {node.meta.key, uid, uid, node}});
+  };
+  see("1");
+  pass(10s);
+  ASSERT_TRUE(world.run(machines.list({}, 0s)));
+  see("2");
+  pass(10s);
+  see("1");  // As a server has it that was restored from a copy.
+  (void)world.run(controller.reconcile({"", "node1"}));
+  EXPECT_EQ(cloud.lists, 2U) << "as new as it is";
+}
+
 TEST_F(node_controller, finds_a_machine_that_is_newer_than_the_list_in_memory) {
   register_node("node1");
   add_machine("1", "node1");

@@ -262,7 +262,7 @@ void walk_ensure(Chain& chain, const ServiceFacts& facts) {
 }  // namespace
 
 Explanation explain(const ServiceFacts& facts) {
-  Chain chain({.kind = "Service", .key = facts.key, .events = facts.events});
+  Chain chain({.kind = "Service", .key = facts.key, .events = facts.events}, facts.has_cloud);
   if (!add_object(chain, facts)) return chain.take();
   if (facts.no_events) chain.not_asked("events", *facts.no_events);
   const kube::Service& service = **facts.service;

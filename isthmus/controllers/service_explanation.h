@@ -23,6 +23,7 @@ struct ServiceFacts {
   Result<LeaseFacts> lease = LeaseFacts();
   Result<SwitchFacts> safety = SwitchFacts();
   Result<EligibleNodes> nodes = EligibleNodes();
+  bool has_cloud = true;  // One was named to ask.
   std::string balancer_name = {};
 
   // What the cloud has of that name; nothing: it has none.

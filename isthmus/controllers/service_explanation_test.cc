@@ -216,7 +216,11 @@ TEST(service_explanation, goes_on_past_what_may_not_be_seen_and_names_the_right)
   EXPECT_THAT(explanation.links[3].evidence, HasSubstr("get leases"));
   EXPECT_EQ(explanation.links.back().name, "health");
 
+  facts.balancer = fail(Outcome::unsupported, "the cloud that was named has no load balancers");
+  EXPECT_THAT(explain(facts).links[6].next, HasSubstr("this cloud cannot say it"));
   facts.balancer = fail(Outcome::unsupported, "no cloud was named");
+  facts.has_cloud = false;
+  EXPECT_THAT(explain(facts).links[6].next, HasSubstr("name the cloud as the manager does"));
   EXPECT_EQ(explain(facts).links.back().name, "status");
   service_of(facts).ingress.clear();
   facts.events = {{.type = "Warning", .reason = "R", .message = "words"}};
