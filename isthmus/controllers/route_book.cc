@@ -71,6 +71,10 @@ bool RouteBook::was_changed_by_others() const {
   return sent && (!stands || generation != sent_generation);
 }
 
+bool RouteBook::was_left_out(const IpPrefix& destination) const {
+  return sent && failed.contains(destination);
+}
+
 const cloud::RouteState* RouteBook::find(const IpPrefix& destination) const {
   if (const auto failure = failed.find(destination); failure != failed.end()) {
     return &failure->second;

@@ -46,6 +46,9 @@ struct RouteBook {
   // Whether somebody else changed the table since our last ensure of it.
   bool was_changed_by_others() const;
 
+  // Whether the table stands without it because the cloud does not take it, though we asked.
+  bool was_left_out(const IpPrefix& destination) const;
+
   // What became of a route that was asked for; null: nothing is known of it.
   const cloud::RouteState* find(const IpPrefix& destination) const;
 

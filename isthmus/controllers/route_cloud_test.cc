@@ -22,9 +22,17 @@ using Answer = Result<cloud::RouteTableState>;
 class WayToCloud final : public cloud::Provider, private cloud::RouteTables {
  public:
   using Ensure = std::function<Task<Answer>(cloud::RouteTables& tables, cloud::RouteTableSpec)>;
+  using Get = std::function<Task<Answer>(cloud::RouteTables& tables, std::string)>;
 
-  WayToCloud(providers::fake::FakeProvider& cloud, Ensure ensure)
-      : cloud_(cloud), ensure_(std::move(ensure)) {}
+  WayToCloud(providers::fake::FakeProvider& cloud, Ensure ensure, Get get = get_straight)
+      : cloud_(cloud), ensure_(std::move(ensure)), get_(std::move(get)) {}
+
+  static Task<Answer> ensure_straight(cloud::RouteTables& tables, cloud::RouteTableSpec spec) {
+    return tables.ensure(std::move(spec));
+  }
+  static Task<Answer> get_straight(cloud::RouteTables& tables, std::string name) {
+    return tables.get(std::move(name));
+  }
 
   const std::string& name() const override { return cloud_.name(); }
   const std::string& scheme() const override { return cloud_.scheme(); }
@@ -39,7 +47,7 @@ class WayToCloud final : public cloud::Provider, private cloud::RouteTables {
   Task<Answer> ensure(cloud::RouteTableSpec spec) override {
     return ensure_(cloud_.route_tables, std::move(spec));
   }
-  Task<Answer> get(std::string name) override { return cloud_.route_tables.get(std::move(name)); }
+  Task<Answer> get(std::string name) override { return get_(cloud_.route_tables, std::move(name)); }
   Task<Result<>> release(std::string name) override {
     return cloud_.route_tables.release(std::move(name));
   }
@@ -49,6 +57,7 @@ class WayToCloud final : public cloud::Provider, private cloud::RouteTables {
 
   providers::fake::FakeProvider& cloud_;
   const Ensure ensure_;
+  const Get get_;
 };
 
 // News are faster than the answer.
@@ -59,6 +68,21 @@ Task<Answer> answer_late(cloud::RouteTables& tables, cloud::RouteTableSpec spec)
 }
 
 Task<Answer> answer_of(Answer answer) { co_return answer; }
+
+// What was true when it was asked for.
+Task<Answer> read_late(Task<Answer> asking, unsigned& under_way) {
+  Answer answer = co_await std::move(asking);
+  ++under_way;
+  CO_TRY(co_await sleep_for(3s));
+  co_return answer;
+}
+
+// A cloud whose host holds that route besides, which the table does not name.
+Task<Answer> answer_with(Task<Answer> asking, cloud::RouteState orphan) {
+  Answer answer = co_await std::move(asking);
+  if (answer) answer->routes.push_back(std::move(orphan));
+  co_return answer;
+}
 
 TEST_F(route_table, of_two_hundred_nodes_is_one_put) {
   for (int i = 0; i < 200; ++i) add_node(i);
@@ -132,6 +156,52 @@ TEST_F(route_table, that_somebody_else_changed_before_our_answer_came_is_put_rig
   kill();
 }
 
+TEST_F(route_table, that_somebody_else_changed_while_it_was_read_is_read_again_and_put_right) {
+  add_node(1);
+  add_node(2);
+  unsigned read = 0;
+  WayToCloud slow(cloud, WayToCloud::ensure_straight,
+                  [&read](cloud::RouteTables& tables, std::string name) {
+                    return read_late(tables.get(std::move(name)), read);
+                  });
+  manager = std::make_unique<testing::RouteManager>(world, api, slow, events, random, log, brakes,
+                                                    options);
+  pass(20s);
+  ASSERT_EQ(routed(2), "2");
+  cloud.route_tables.cut_follows();
+  const unsigned before = read;
+  while (read == before) pass(100ms);
+  cloud.route_tables.standing.at(table_name()).spec.routes.pop_back();
+  cloud.route_tables.touched(table_name(), true);
+  EXPECT_EQ(routed(2), "");
+  pass(20s);
+  EXPECT_EQ(routed(2), "2");
+  kill();
+}
+
+TEST_F(route_table, that_cannot_be_read_is_read_again_before_it_is_written) {
+  add_node(1);
+  bool is_broken = false;
+  WayToCloud broken(cloud, WayToCloud::ensure_straight,
+                    [&](cloud::RouteTables& tables, std::string name) {
+                      if (!is_broken) return tables.get(std::move(name));
+                      return answer_of(fail(Outcome::lost, "no connection"));
+                    });
+  manager = std::make_unique<testing::RouteManager>(world, api, broken, events, random, log, brakes,
+                                                    options);
+  pass(10s);
+  is_broken = true;
+  cloud.route_tables.cut_follows();
+  pass(10s);
+  add_node(2);
+  pass(1min);
+  EXPECT_EQ(routed(2), "");
+  is_broken = false;
+  pass(2min);
+  EXPECT_EQ(routed(2), "2");
+  kill();
+}
+
 TEST_F(route_table, that_somebody_else_wrote_meanwhile_is_read_and_planned_anew) {
   const IpPrefix theirs = parse_prefix("10.244.9.0/24").value();
   add_machine("9");
@@ -178,6 +248,37 @@ TEST_F(route_table, of_which_a_route_has_no_node_and_no_machine_names_it_until_i
   pass(3min);
   EXPECT_EQ(routed(9), "");
   EXPECT_EQ(routed(1), "1");
+}
+
+// Its next hop lies inside of another destination, say.
+TEST_F(route_table,
+       that_may_not_name_what_the_host_holds_asks_for_it_seldom_and_takes_nothing_away) {
+  const cloud::RouteState orphan{.destination = parse_prefix("10.244.9.0/24").value(),
+                                 .next_hop = parse_ip("10.244.1.9").value(),
+                                 .standing = cloud::RouteState::Standing::applied};
+  cloud.route_tables.tells = false;
+  cloud.route_tables.refused = {orphan.destination};
+  add_node(1);
+  WayToCloud holding(
+      cloud,
+      [&](cloud::RouteTables& tables, cloud::RouteTableSpec spec) {
+        return answer_with(tables.ensure(std::move(spec)), orphan);
+      },
+      [&](cloud::RouteTables& tables, std::string name) {
+        return answer_with(tables.get(std::move(name)), orphan);
+      });
+  manager = std::make_unique<testing::RouteManager>(world, api, holding, events, random, log,
+                                                    brakes, options);
+  pass(1min);
+  const std::size_t ensures = cloud.route_tables.ensures;
+  pass(1h);
+  EXPECT_LE(cloud.route_tables.ensures, ensures + 7) << "as everything that is refused";
+  EXPECT_FALSE(log.mentions("route taken away"));
+  EXPECT_TRUE(measures("isthmus_routes_removed_total 0"));
+  cloud.route_tables.refused.clear();
+  pass(20min);
+  EXPECT_TRUE(log.mentions("route taken away")) << "it was named, and goes as every other";
+  kill();
 }
 
 TEST_F(route_table, that_is_taken_away_is_made_anew_at_once) {

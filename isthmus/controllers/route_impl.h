@@ -107,8 +107,8 @@ struct RouteController::Inside {
   bool nodes_changed = true;  // And no pass has begun since.
   bool is_heard = false;      // Its stream is up.
   bool must_get = true;       // Somebody else may have written the table since it was got.
-  bool is_writing = false;    // An ensure is under way, of which the stream may tell first…
-  std::uint64_t heard_generation = 0;  // …and this is the latest that it has told of.
+  bool is_writing = false;    // An ensure is under way, of which the stream may tell first.
+  std::uint64_t heard_generation = 0;  // It has told of, since an ensure or get was begun.
   bool is_out = false;                 // Its outage was logged.
   std::map<kube::ObjectKey, Moment> unreached_since = {};
   std::set<kube::ObjectKey> told =

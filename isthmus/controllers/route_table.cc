@@ -89,15 +89,20 @@ Task<Result<>> RouteController::Inside::look() {
     co_return Result<>{};
   }
   if (is_heard && book.is_known && !must_get) co_return Result<>{};
+  must_get = false;  // What is heard meanwhile may say otherwise.
+  heard_generation = 0;
   Result<cloud::RouteTableState> table = co_await tables->get(table_name);
+  if (table && table->generation < heard_generation) {
+    table = fail(Outcome::conflict, "the table was changed while it was read");
+  }
   if (table) {
     book.learn(std::optional(*std::move(table)));
   } else if (table.outcome() == Outcome::absent) {
     book.learn(std::optional<cloud::RouteTableState>());
   } else {
+    must_get = true;
     co_return std::unexpected(table.error());
   }
-  must_get = false;
   co_return Result<>{};
 }
 
@@ -124,15 +129,19 @@ Task<Result<>> RouteController::Inside::verify() {
   co_return Result<>{};
 }
 
-// Those whose time has come. A view that may be a lie is no evidence against any route.
+// Those whose time has come. A view that may be a lie is no evidence against any route, and what
+// the cloud does not let us name cannot be taken away by naming it no longer.
 std::vector<RouteState> RouteController::Inside::removable() {
   const Result<> released = brakes();
   if (!released) {
     hold(released.error());
     return {};
   }
+  std::vector<RouteState> named = plan.ownerless;
+  std::erase_if(named,
+                [this](const RouteState& state) { return book.was_left_out(state.destination); });
   std::vector<RouteState> due =
-      removals.pass(plan.ownerless, plan.routes.size() + plan.ownerless.size(), loop.now());
+      removals.pass(named, plan.routes.size() + plan.ownerless.size(), loop.now());
   if (!std::exchange(held_because, {}).empty()) log.info("routes may be taken away again", {});
   metrics.withheld.set(0);
   return due;

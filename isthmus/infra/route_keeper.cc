@@ -102,7 +102,7 @@ WantedRoutes RouteKeeper::wanted(const Surroundings& surroundings) const {
 RouteClaims RouteKeeper::claims() const {
   RouteClaims claims;
   for (const auto& [name, entry] : tables_) {
-    if (!entry.is_applied() || entry.record->is_leaving()) claims.add(*entry.record);
+    claims.add(*entry.record, entry.is_applied());
   }
   return claims;
 }
@@ -134,9 +134,15 @@ void RouteKeeper::count_lost(const std::vector<HostRoute>& held) {
 }
 
 void RouteKeeper::tell_orphans(OrphanRoutes orphans) {
-  if (orphans.size() > orphans_.size()) {
+  std::size_t found = 0;
+  const IpPrefix* first = nullptr;
+  for (const auto& [destination, next_hop] : orphans) {
+    if (orphans_.contains(destination)) continue;
+    if (found++ == 0) first = &destination;
+  }
+  if (found > 0) {
     doors_.log.warning("the kernel holds routes that no route table names; they stay",
-                       {{"routes", orphans.size()}, {"first", to_string(orphans.begin()->first)}});
+                       {{"routes", orphans.size()}, {"new", found}, {"first", to_string(*first)}});
   }
   orphans_ = std::move(orphans);
 }
@@ -349,7 +355,7 @@ void RouteKeeper::settle(const WantedRoutes& wanted, const Surroundings& surroun
   bool all_applied = undone_.empty();
   for (auto& [name, entry] : tables_) {
     RouteClaims own{.ranges = entry.record->spec.cluster_cidrs};
-    if (!undone_.empty()) own.add(*entry.record);
+    if (!undone_.empty()) own.add(*entry.record, entry.is_applied());
     const bool is_clean = std::ranges::none_of(
         undone_, [&](const IpPrefix& destination) { return own.cover(destination); });
     if (entry.record->is_leaving()) {

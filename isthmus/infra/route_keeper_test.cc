@@ -30,6 +30,13 @@ class route_keeper : public ReconcilerTest {
     }
     return table;
   }
+  // To other cluster CIDRs.
+  static api::RouteTable a_moved_table() {
+    api::RouteTable moved = a_table(0);
+    moved.spec.cluster_cidrs = {prefix("10.245.0.0/16")};
+    moved.spec.routes = {{prefix("10.245.1.0/24"), "", ip("10.0.0.5")}};
+    return moved;
+  }
   RouteTablePlan put(const api::RouteTable& table) {
     Result<RouteTablePlan> plan = world.run(process->ledger.put(table, {}, &destinations, false));
     EXPECT_TRUE(plan) << plan.error().message;
@@ -253,6 +260,56 @@ TEST_F(route_keeper, a_table_that_is_new_takes_nothing_away_and_one_that_leaves_
   EXPECT_EQ(held(), Lines{});
 }
 
+// Its record still has it: that is long done, and what lies there now is not this table's.
+TEST_F(route_keeper, a_table_that_leaves_does_not_take_what_it_dropped_long_ago) {
+  put(a_table());
+  put(a_moved_table());
+  api::RouteTable next = a_table(0);
+  next.metadata.name = "next";
+  put(next);
+  hold(route("10.244.0.0/28",
+             "10.0.0.2"));  // As an old copy of the store, without it, was restored.
+  begin();
+  remove();
+  EXPECT_EQ(process->ledger_now()->route_table(kPods), nullptr);
+  EXPECT_EQ(held(), Lines{"10.244.0.0/28 10.0.0.2"});
+}
+
+TEST_F(route_keeper, a_table_that_leaves_takes_what_it_dropped_and_the_host_still_has) {
+  put(a_table());
+  kernel.cannot_route = {prefix("10.244.0.0/28")};
+  put(a_moved_table());
+  ASSERT_EQ(held(), (Lines{"10.244.0.0/28 10.0.0.2", "10.245.1.0/24 10.0.0.5"}));
+  remove();
+  EXPECT_NE(process->ledger_now()->route_table(kPods), nullptr);
+  kernel.cannot_route.clear();
+  world.advance(kHostDumpPeriod + 1s);
+  EXPECT_EQ(held(), Lines{});
+  EXPECT_EQ(process->ledger_now()->route_table(kPods), nullptr);
+}
+
+TEST_F(route_keeper, each_that_no_table_knows_is_logged_when_it_is_found) {
+  const auto warnings = [this] {
+    Lines found;
+    for (const MemoryLogger::Line& line : process->log.lines) {
+      const std::size_t at = line.text.find("no route table names");
+      if (at != line.text.npos) found.push_back(line.text.substr(line.text.find(" routes=", at)));
+    }
+    return found;
+  };
+  hold(route("10.244.1.0/28", "10.0.0.9"));
+  begin();
+  world.advance(2 * kHostDumpPeriod);
+  ASSERT_EQ(warnings(), Lines{R"( routes=1 new=1 first="10.244.1.0/28")"});
+  hold(route("10.244.2.0/28", "10.0.0.9"));
+  world.advance(2 * kHostDumpPeriod);
+  kernel.routes = {route("10.244.2.0/28", "10.0.0.9"), route("10.244.3.0/28", "10.0.0.9")};
+  world.advance(2 * kHostDumpPeriod);
+  EXPECT_EQ(warnings(), (Lines{R"( routes=1 new=1 first="10.244.1.0/28")",
+                               R"( routes=2 new=1 first="10.244.2.0/28")",
+                               R"( routes=2 new=1 first="10.244.3.0/28")"}));
+}
+
 TEST_F(route_keeper, what_no_table_knows_is_adopted_where_it_is_named) {
   hold(route("10.244.0.0/28", "10.0.0.2"));
   hold(route("10.244.0.16/28", "10.0.0.77"));
@@ -265,10 +322,7 @@ TEST_F(route_keeper, what_no_table_knows_is_adopted_where_it_is_named) {
 
 TEST_F(route_keeper, routes_in_cluster_cidrs_that_were_given_up_go) {
   put(a_table());
-  api::RouteTable moved = a_table();
-  moved.spec.cluster_cidrs = {prefix("10.245.0.0/16")};
-  moved.spec.routes = {{prefix("10.245.1.0/24"), "", ip("10.0.0.5")}};
-  put(moved);
+  put(a_moved_table());
   EXPECT_EQ(held(), Lines{"10.245.1.0/24 10.0.0.5"});
 }
 

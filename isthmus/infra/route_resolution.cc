@@ -115,11 +115,6 @@ class Resolver {
   std::map<IpPrefix, const InterfaceAddress*> taken_;  // Destinations with addresses of the host.
 };
 
-bool lies_in(const std::vector<IpPrefix>& prefixes, const IpPrefix& prefix) {
-  return std::ranges::any_of(prefixes,
-                             [&](const IpPrefix& around) { return around.contains(prefix); });
-}
-
 using Held = std::vector<drivers::HostRoute>;
 using Kind = drivers::RouteChange::Kind;
 
@@ -182,28 +177,31 @@ RouteWork compare(const WantedRoutes& wanted, const Held& held, const RouteClaim
   return work;
 }
 
-void RouteClaims::add(const RouteTableRecord& record) {
-  destinations.insert(record.dropped.begin(), record.dropped.end());
+void RouteClaims::add(const RouteTableRecord& record, bool is_applied) {
+  if (!is_applied) destinations.insert(record.dropped.begin(), record.dropped.end());
   if (!record.is_leaving()) return;
   const std::vector<IpPrefix>& cidrs = record.spec.cluster_cidrs;
   ranges.insert(ranges.end(), cidrs.begin(), cidrs.end());
 }
 
 bool RouteClaims::cover(const IpPrefix& destination) const {
-  return destinations.contains(destination) || lies_in(ranges, destination);
+  return destinations.contains(destination) || api::lies_in(ranges, destination);
 }
 
-// A table that names them all has room for them, and for as many others that come meanwhile.
+// A route without a next hop can be named by nobody.
 std::vector<api::OrphanRoute> orphans_of(const RouteTableRecord& record,
                                          const OrphanRoutes& orphans) {
-  const std::size_t room = (api::kRoutesMax - record.spec.routes.size()) / 2;
   std::vector<api::OrphanRoute> told;
-  for (const auto& [destination, next_hop] : orphans) {
-    if (told.size() >= std::min(room, api::kOrphanRoutesMax)) break;
-    if (!lies_in(record.spec.cluster_cidrs, destination)) continue;
-    const bool is_known = next_hop != IpAddress{.family = next_hop.family};
-    told.push_back({destination, is_known ? std::optional(next_hop) : std::nullopt});
+  for (const bool with_next_hop : {true, false}) {
+    for (const auto& [destination, next_hop] : orphans) {
+      if (told.size() >= api::kOrphanRoutesMax) break;
+      const bool has_next_hop = next_hop != IpAddress{.family = next_hop.family};
+      if (has_next_hop != with_next_hop) continue;
+      if (!api::lies_in(record.spec.cluster_cidrs, destination)) continue;
+      told.push_back({destination, has_next_hop ? std::optional(next_hop) : std::nullopt});
+    }
   }
+  std::ranges::sort(told, {}, &api::OrphanRoute::destination);
   return told;
 }
 

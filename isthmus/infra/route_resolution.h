@@ -59,7 +59,8 @@ struct RouteClaims {
   std::set<IpPrefix> destinations = {};  // That they named, until the host has followed.
   std::vector<IpPrefix> ranges = {};     // All in the cluster CIDRs of those that leave.
 
-  void add(const RouteTableRecord& record);
+  // `is_applied`: the host has followed, and what the record has dropped is not its any more.
+  void add(const RouteTableRecord& record, bool is_applied);
   bool cover(const IpPrefix& destination) const;
 };
 
@@ -74,7 +75,8 @@ struct RouteWork {
 RouteWork compare(const WantedRoutes& wanted, const std::vector<drivers::HostRoute>& held,
                   const RouteClaims& claims);
 
-// Those in the table's cluster CIDRs, as its status tells them.
+// Those in the table's cluster CIDRs, as its status tells them: up to a limit, for which those that
+// a table can name come first.
 std::vector<api::OrphanRoute> orphans_of(const RouteTableRecord& record,
                                          const OrphanRoutes& orphans);
 

@@ -155,7 +155,8 @@ TEST(route_comparison, what_nobody_claims_stays) {
 TEST(route_comparison, a_destination_that_was_dropped_goes_and_no_other_in_it) {
   RouteClaims claims;
   claims.add(
-      {.spec = {.cluster_cidrs = {prefix("10.244.0.0/16")}}, .dropped = {prefix("10.244.0.0/20")}});
+      {.spec = {.cluster_cidrs = {prefix("10.244.0.0/16")}}, .dropped = {prefix("10.244.0.0/20")}},
+      false);
   EXPECT_EQ(
       lines(compare({},
                     {route("10.244.0.0/20", "10.88.0.10"), route("10.244.1.0/24", "10.88.0.11"),
@@ -170,7 +171,7 @@ TEST(route_comparison, a_table_that_leaves_takes_all_in_its_cluster_cidrs_with_i
                            .dropped = {prefix("10.200.1.0/24")}};
   leaving.metadata.deletion_requested_at = WallTime{};
   RouteClaims claims;
-  claims.add(leaving);
+  claims.add(leaving, false);
   EXPECT_EQ(
       lines(compare({},
                     {route("10.200.1.0/24", "10.88.0.10"), route("10.200.2.0/24", "10.88.0.10"),
@@ -180,7 +181,18 @@ TEST(route_comparison, a_table_that_leaves_takes_all_in_its_cluster_cidrs_with_i
              "orphan 10.200.2.0/24 10.88.0.10"}));
 }
 
-TEST(route_orphans, are_told_by_the_table_in_whose_cidrs_they_lie_as_far_as_it_has_room) {
+TEST(route_comparison, what_was_dropped_stays_once_the_host_has_followed) {
+  RouteTableRecord record{.spec = {.cluster_cidrs = {prefix("10.244.0.0/16")}},
+                          .dropped = {prefix("10.200.1.0/24")}};
+  RouteClaims claims;
+  claims.add(record, true);
+  record.metadata.deletion_requested_at = WallTime{};
+  claims.add(record, true);
+  EXPECT_EQ(lines(compare({}, {route("10.200.1.0/24", "10.88.0.10")}, claims)),
+            Lines{"orphan 10.200.1.0/24 10.88.0.10"});
+}
+
+TEST(route_orphans, are_told_by_the_table_in_whose_cidrs_they_lie_up_to_a_limit) {
   RouteTableRecord record{.spec = {.cluster_cidrs = {prefix("10.244.0.0/16")}}};
   EXPECT_EQ(orphans_of(record, {{prefix("10.9.0.0/24"), ip("10.88.0.9")},
                                 {prefix("10.244.1.0/24"), ip("10.88.0.11")},
@@ -192,8 +204,22 @@ TEST(route_orphans, are_told_by_the_table_in_whose_cidrs_they_lie_as_far_as_it_h
     many[prefix(fmt::format("10.244.{}.{}/28", i / 16, i % 16 * 16))] = ip("10.88.0.11");
   }
   EXPECT_EQ(orphans_of(record, many).size(), api::kOrphanRoutesMax);
-  record.spec.routes.resize(api::kRoutesMax - 20);
-  EXPECT_EQ(orphans_of(record, many).size(), 10u);
+  record.spec.routes.resize(api::kRoutesMax);
+  EXPECT_EQ(orphans_of(record, many).size(), api::kOrphanRoutesMax) << "people see them as well";
+}
+
+TEST(route_orphans, that_can_be_named_are_told_before_those_that_cannot) {
+  const RouteTableRecord record{.spec = {.cluster_cidrs = {prefix("10.244.0.0/16")}}};
+  OrphanRoutes orphans;
+  for (int i = 0; i < 1000; ++i) {
+    orphans[prefix(fmt::format("10.244.{}.{}/28", i / 16, i % 16 * 16))] = ip("0.0.0.0");
+  }
+  const IpPrefix last = prefix("10.244.99.0/24");
+  orphans[last] = ip("10.88.0.11");
+  const std::vector<api::OrphanRoute> told = orphans_of(record, orphans);
+  EXPECT_EQ(told.size(), api::kOrphanRoutesMax);
+  EXPECT_EQ(told.back(), (api::OrphanRoute{last, ip("10.88.0.11")}));
+  EXPECT_TRUE(std::ranges::is_sorted(told, {}, &api::OrphanRoute::destination));
 }
 
 TEST(route_comparison, a_destination_without_a_route_keeps_what_it_has) {

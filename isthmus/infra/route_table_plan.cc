@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "isthmus/infra/api/prefix_set.h"
 #include "isthmus/infra/field_changes.h"
 #include "isthmus/infra/route_table_codec.h"
 
@@ -31,11 +32,6 @@ bool says_the_same(const RouteTableRecord& standing, const api::RouteTable& said
   return standing.metadata.labels == said.metadata.labels &&
          standing.metadata.deletion_protection == said.metadata.deletion_protection &&
          (standing.spec == said.spec || in_order(standing.spec) == in_order(said.spec));
-}
-
-bool lies_in(const std::vector<IpPrefix>& prefixes, const IpPrefix& prefix) {
-  return std::ranges::any_of(prefixes,
-                             [&](const IpPrefix& around) { return around.contains(prefix); });
 }
 
 bool overlap(const IpPrefix& one, const IpPrefix& other) {
@@ -76,7 +72,7 @@ std::optional<api::Problem> rights_failure(const api::RouteTable& said,
   std::vector<api::FieldError> errors;
   for (std::size_t i = 0; i < said.spec.cluster_cidrs.size(); ++i) {
     const IpPrefix& cidr = said.spec.cluster_cidrs[i];
-    if (lies_in(*destinations, cidr)) continue;
+    if (api::lies_in(*destinations, cidr)) continue;
     errors.push_back({fmt::format("/spec/clusterCIDRs/{}", i),
                       fmt::format("{} lies in none of the routes.destinations of {}: {}",
                                   to_string(cidr), owner, list_of(*destinations))});

@@ -3,8 +3,8 @@
 //
 // A route in the kernel says no more than that it is this program's. So that nothing is taken away
 // that only a newer store or a lost one knew, a table takes away what it has named itself and no
-// longer does, and nothing else. Its record keeps the destinations that it dropped, until the host
-// has followed.
+// longer does, and nothing else. Its record keeps the destinations that it dropped; they count
+// until the host has followed, and never after, not even where the table leaves.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace isthmus::infra {
 // 5,000 routes each takes 1 MB in memory.
 inline constexpr std::size_t kRouteTablesPerOwnerMax = 8;
 
-// Kept of what was dropped, while the host does not follow: a whole table. What is more is
+// Kept of what was dropped: a whole table. What is more, while the host does not follow, is
 // forgotten, and its routes are orphans.
 inline constexpr std::size_t kDroppedRoutesMax = api::kRoutesMax;
 

@@ -1,6 +1,7 @@
 // Prefixes among which those are found that an address lies in, however many there are.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -37,5 +38,11 @@ class PrefixSet {
   std::set<std::pair<IpFamily, std::uint8_t>> lengths_;
   std::set<IpPrefix> prefixes_;
 };
+
+// Whether one of these, which are few, holds all of the prefix.
+inline bool lies_in(const std::vector<IpPrefix>& prefixes, const IpPrefix& prefix) {
+  return std::ranges::any_of(prefixes,
+                             [&](const IpPrefix& around) { return around.contains(prefix); });
+}
 
 }  // namespace isthmus::infra::api

@@ -71,7 +71,7 @@ struct RouteTableStatus {
   std::uint64_t applied_generation = 0;   // All that could be done for it was, and more is no wish.
   std::vector<Condition> conditions;      // Accepted, Programmed, Ready.
   std::vector<RouteStatus> routes;        // One for each route of the spec, in its order.
-  std::vector<OrphanRoute> orphans;       // By destination; as many as the table could name too.
+  std::vector<OrphanRoute> orphans;       // By destination; of many, those that can be named.
 
   friend bool operator==(const RouteTableStatus&, const RouteTableStatus&) = default;
 };

@@ -270,7 +270,10 @@ Task<Result<ObjectsClient::PutRoutes>> ObjectsClient::put_route_table(ObjectId i
 }
 
 Task<Result<api::RouteTable>> ObjectsClient::route_table(ObjectId id) {
-  return find(kRouteTableKind, std::move(id));
+  const std::string path = route_table_path(id);
+  Result<api::RouteTable> found = co_await find(kRouteTableKind, std::move(id));
+  if (found.outcome() == Outcome::absent) seen_.learn_absence(path);
+  co_return found;
 }
 
 Task<Result<>> ObjectsClient::remove_route_table(ObjectId id) {
@@ -318,11 +321,19 @@ Task<Result<net::Response>> ObjectsClient::change(std::string method, std::strin
   co_return response;
 }
 
-// What we have seen once is written over only as we have seen it.
+// What we have seen once is written over only as we have seen it, and what was not there, not at
+// all.
+net::Headers ObjectsClient::expected(const std::string& method, const std::string& path) const {
+  const std::string version = seen_.find(path);
+  if (!version.empty()) return {{"If-Match", version}};
+  if (method == "PUT" && seen_.is_absent(path)) return {{"If-None-Match", "*"}};
+  return {};
+}
+
 Task<Result<net::Response>> ObjectsClient::change_seen(std::string method, std::string path,
                                                        std::string target, std::string body) {
   net::Response response =
-      CO_TRY(co_await send(method, std::move(target), std::move(body), seen_.find(path)));
+      CO_TRY(co_await send(method, std::move(target), std::move(body), expected(method, path)));
   const bool is_gone = is_success(response) && method == "DELETE";
   if (is_gone || is_not_there(response)) {
     seen_.forget(path);
@@ -343,13 +354,13 @@ Task<Result<net::Response>> ObjectsClient::look(std::string path) {
 }
 
 Task<Result<net::Response>> ObjectsClient::send(std::string method, std::string target,
-                                                std::string body, std::string expected) {
+                                                std::string body, net::Headers expected) {
   net::Request request{.method = std::move(method),
                        .target = std::move(target),
-                       .headers = {{"Accept", kAccept}},
+                       .headers = std::move(expected),
                        .body = std::move(body)};
+  request.headers.set("Accept", kAccept);
   if (!request.body.empty()) request.headers.set("Content-Type", "application/json");
-  if (!expected.empty()) request.headers.set("If-Match", expected);
   net::Response response = CO_TRY(co_await transport_.call(std::move(request)));
   co_return response;
 }

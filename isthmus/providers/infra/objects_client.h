@@ -6,7 +6,8 @@
 // What was read or written once is written over only as it was seen (If-Match): a write that was
 // long on its way, of a manager that has lost its lease meanwhile, changes nothing any more. A load
 // balancer or a target set that somebody else has written meanwhile is looked at and then written;
-// a route table is not: what is asked for there was decided by what stood before.
+// a route table is not: what is asked for there was decided by what stood before, or that none did
+// (If-None-Match).
 #pragma once
 
 #include <cstddef>
@@ -91,7 +92,8 @@ class ObjectsClient final {
     std::optional<isthmus::infra::api::RouteTable> table = {};
     std::map<std::size_t, std::string> refused = {};  // By place in the body: what is wrong.
   };
-  // conflict: also where it is not as it was last read or written here, and nothing was stored.
+  // conflict: also where it is not as it was last read or written here, or stands though it did not
+  // when it was read, and nothing was stored.
   Task<Result<PutRoutes>> put_route_table(ObjectId id, std::string body);
 
   // absent: the server says that there is none of this very name.
@@ -109,7 +111,8 @@ class ObjectsClient final {
 
  private:
   Task<Result<net::Response>> send(std::string method, std::string target, std::string body = {},
-                                   std::string expected = {});
+                                   net::Headers expected = {});
+  net::Headers expected(const std::string& method, const std::string& path) const;
   Task<Result<net::Response>> look(std::string path);
   Task<Result<net::Response>> change(std::string method, std::string path, std::string target,
                                      std::string body = {});

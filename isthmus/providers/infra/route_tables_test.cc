@@ -154,6 +154,37 @@ TEST_F(route_tables, that_somebody_else_has_written_are_read_before_they_are_ask
   EXPECT_EQ(server.last.headers.find("If-Match"), "9");
 }
 
+TEST_F(route_tables, that_were_not_there_are_made_only_if_nobody_else_has_made_them_meanwhile) {
+  server.answer("PUT " + kPath, problem_answer(api::problem::unavailable));
+  EXPECT_FALSE(ensure());
+  EXPECT_EQ(server.last.headers.find("If-None-Match"), std::nullopt) << "nobody has looked";
+
+  server.answer("GET " + kPath, problem_answer(api::problem::route_table_not_found, kPath));
+  EXPECT_EQ(world.run(tables.get("pods")).outcome(), Outcome::absent);
+  server.answer("PUT " + kPath, problem_answer(api::problem::revision_conflict));
+  EXPECT_EQ(ensure().outcome(), Outcome::conflict);
+  EXPECT_EQ(server.last.headers.find("If-None-Match"), "*");
+  EXPECT_EQ(server.last.headers.find("If-Match"), std::nullopt);
+
+  server.answer("GET " + kPath, versioned(a_table()));
+  ASSERT_TRUE(world.run(tables.get("pods")));
+  server.answer("PUT " + kPath, versioned(a_table()));
+  ASSERT_TRUE(ensure());
+  EXPECT_EQ(server.last.headers.find("If-None-Match"), std::nullopt);
+  EXPECT_EQ(server.last.headers.find("If-Match"), "7");
+}
+
+TEST_F(route_tables, that_we_have_made_are_expected_to_stand) {
+  server.answer("GET " + kPath, problem_answer(api::problem::route_table_not_found, kPath));
+  EXPECT_EQ(world.run(tables.get("pods")).outcome(), Outcome::absent);
+  server.answer("PUT " + kPath, versioned(a_table()));
+  ASSERT_TRUE(ensure());
+  EXPECT_EQ(server.last.headers.find("If-None-Match"), "*");
+  ASSERT_TRUE(ensure());
+  EXPECT_EQ(server.last.headers.find("If-None-Match"), std::nullopt);
+  EXPECT_EQ(server.last.headers.find("If-Match"), "7");
+}
+
 TEST_F(route_tables, of_another_name_are_a_lost_answer) {
   api::RouteTable other = a_table();
   other.metadata.name = "other";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -20,16 +21,28 @@ class SeenVersions {
 
   // Takes in an answer about the object at this path; only a success says anything.
   void learn(const std::string& path, const net::Response& response) {
+    if (response.status < 200 || response.status >= 300) return;
+    absent_.erase(path);
     const auto version = response.headers.find("ETag");
-    if (response.status < 200 || response.status >= 300 || !version) return;
-    seen_.insert_or_assign(path, std::string(*version));
+    if (version) seen_.insert_or_assign(path, std::string(*version));
   }
 
-  // It is gone.
-  void forget(const std::string& path) { seen_.erase(path); }
+  // Nothing is known any more of what stands at this path.
+  void forget(const std::string& path) {
+    seen_.erase(path);
+    absent_.erase(path);
+  }
+
+  // Nothing stands at this path. It is kept until something does: for names that come again.
+  void learn_absence(const std::string& path) {
+    seen_.erase(path);
+    absent_.insert(path);
+  }
+  bool is_absent(const std::string& path) const { return absent_.contains(path); }
 
  private:
   std::map<std::string, std::string, std::less<>> seen_;
+  std::set<std::string> absent_;
 };
 
 }  // namespace isthmus::providers::infra

@@ -38,12 +38,15 @@ std::vector<cloud::RouteTableState::Fact> facts_of(const api::RouteTable& table)
   return {{.reason = ready->reason, .message = ready->message}};
 }
 
-// What the host holds of ours, and nobody knows: the controller judges it as any other route. What
-// nobody could ask for is left to people.
+// What the host holds of ours, and nobody knows: the controller judges it as any other route, and
+// asks for it as it stands. So it is shown what the table has room for, besides as many Nodes that
+// come meanwhile. What nobody could ask for is left to people.
 void add_orphans(const api::RouteTable& table, std::vector<RouteState>& routes) {
+  const std::size_t most = (routes.size() + std::max(routes.size(), api::kRoutesMax)) / 2;
   std::set<IpPrefix> named;
   for (const RouteState& route : routes) named.insert(route.destination);
   for (const api::OrphanRoute& orphan : table.status.orphans) {
+    if (routes.size() >= most) break;
     if (!orphan.next_hop || !named.insert(orphan.destination).second) continue;
     routes.push_back({.destination = orphan.destination,
                       .next_hop = orphan.next_hop,

@@ -92,6 +92,23 @@ TEST(routes_in_both_languages, that_the_host_holds_and_nobody_knows_are_routes_t
   EXPECT_TRUE(routes[1].instance);
 }
 
+// Who names all that he is shown has room for them, and for as many Nodes that come meanwhile.
+TEST(routes_in_both_languages, that_nobody_knows_are_shown_as_far_as_the_table_has_room) {
+  const auto shown = [](std::size_t named) {
+    api::RouteTable table = table_with(api::RouteState::applied, "");
+    table.spec.routes.resize(named, table.spec.routes[0]);
+    for (int i = 2; i < 5; ++i) {
+      table.status.orphans.push_back(
+          {prefix("10.244." + std::to_string(i) + ".0/24"), parse_ip("10.0.0.9").value()});
+    }
+    return to_cloud("isthmus", table).routes.size() - named;
+  };
+  EXPECT_EQ(shown(api::kRoutesMax - 6), 3U);
+  EXPECT_EQ(shown(api::kRoutesMax - 5), 2U);
+  EXPECT_EQ(shown(api::kRoutesMax - 1), 0U);
+  EXPECT_EQ(shown(api::kRoutesMax), 0U);
+}
+
 TEST(routes_in_both_languages, tell_what_is_wrong_with_the_whole_host) {
   api::RouteTable table = table_with(api::RouteState::pending, "RoutesFailed");
   set(table.status.conditions, {.type = std::string(api::condition::ready),
