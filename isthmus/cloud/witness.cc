@@ -95,6 +95,14 @@ void Witness::heard_by_id(const std::string& uid, const Result<Instance>& answer
   Record& record = place->second;
   if (sent < record.put_at) return;
   record.asked_at = sent;
+  if (answer.outcome() == Outcome::invalid) {
+    // No machine of the cloud's can have such an id, so nothing follows from that none has.
+    record.has_exact_id = false;
+    disputes_.forget(uid);
+    acquit(record, now.wall);
+    review(now);
+    return;
+  }
   if (answer && to_string(answer->provider_id) != record.subject.provider_id) return;
   const Presence presence = answer                                ? answer->presence
                             : answer.outcome() == Outcome::absent ? Presence::absent
@@ -321,7 +329,10 @@ void Witness::drop_suspect(Record& record) {
 
 void Witness::call_ended(Outcome outcome, Moment now) {
   if (outcome == Outcome::cancelled) return;
-  calls_.push_back({now, outcome != Outcome::ok && outcome != Outcome::absent});
+  // A question that is wrong says nothing of the health of who was asked.
+  const bool is_answer =
+      outcome == Outcome::ok || outcome == Outcome::absent || outcome == Outcome::invalid;
+  calls_.push_back({now, !is_answer});
   while (now - calls_.front().at > kHealthWindow) calls_.pop_front();
 }
 

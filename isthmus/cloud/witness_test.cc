@@ -177,6 +177,23 @@ TEST_F(a_witness, tells_of_a_cloud_that_takes_back_what_it_says) {
   EXPECT_THAT(deleted, IsEmpty());
 }
 
+// "isthmus://n7/": the list lacks it, and the cloud finds the question wrong, again and again.
+TEST_F(a_witness, keeps_a_node_whose_id_no_machine_can_have_and_no_other_for_it) {
+  by_id = [](const testing::Member& member) {
+    if (member.subject.name == "n7") return Result<Presence>(fail(Outcome::invalid, "no such uid"));
+    return Result<Presence>(member.exists ? Presence::present : Presence::absent);
+  };
+  destroy("n7");
+  pass(6min);
+  EXPECT_FALSE(is_deleted("n7"));
+  EXPECT_THAT(witness.inquiry(now.moment).uids, IsEmpty()) << "once is enough";
+  destroy("n8");
+  pass(6min);
+  EXPECT_TRUE(is_deleted("n8"));
+  EXPECT_FALSE(is_deleted("n7"));
+  EXPECT_THAT(lies, IsEmpty());
+}
+
 TEST_F(a_witness, asks_by_id_only_for_the_first_of_many) {
   for (int i = 0; i < 60; ++i) add_members(10, fmt::format("z{}", i));
   for (const auto& [name, member] : std::map(members)) {

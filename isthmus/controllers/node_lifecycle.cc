@@ -345,10 +345,11 @@ void NodeLifecycleController::removed(const kube::Node& node, bool is_sworn,
                                    {"sworn", is_sworn},
                                    {"age", doors_.loop.wall_now() - node.meta.creation_time},
                                    {"evidence", evidence}});
-  doors_.recorder.normal(
-      kube::reference_to(node), "DeletingNode",
-      fmt::format("Deleting node {} because it does not exist in the cloud provider",
-                  node.meta.key.name));
+  const std::string why = is_sworn ? fmt::format("its annotation {} says that its machine is gone",
+                                                 kNodeConfirmedGoneAnnotation)
+                                   : "it does not exist in the cloud provider";
+  doors_.recorder.normal(kube::reference_to(node), "DeletingNode",
+                         fmt::format("Deleting node {} because {}", node.meta.key.name, why));
   forget(node.meta.uid);
 }
 

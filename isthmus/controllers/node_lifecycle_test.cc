@@ -358,6 +358,9 @@ TEST_F(node_lifecycle, believes_an_oath_for_exactly_this_node_until_it_runs_out)
   pass(10min);
   EXPECT_TRUE(exists("node7"));
   EXPECT_FALSE(exists("node8"));
+  EXPECT_EQ(events.count("Normal DeletingNode node8: Deleting node node8 because its annotation "
+                         "isthmus.dev/node-confirmed-gone says that its machine is gone"),
+            1U);
   EXPECT_TRUE(exists("node9"));
   EXPECT_EQ(events.count("Warning InvalidAnnotation node7"), 1U);
 }

@@ -1,10 +1,13 @@
 #include "isthmus/providers/infra/machines.h"
 
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "isthmus/infra/api/rules.h"
 #include "isthmus/providers/infra/answers.h"
 #include "isthmus/providers/infra/pages.h"
 
@@ -18,6 +21,10 @@ InfraInstances::InfraInstances(Client& client, Handshake& handshake, std::string
 Task<Result<cloud::Instance>> InfraInstances::get(cloud::ProviderId id) {
   if (id.scheme != scheme_) {
     co_return fail(Outcome::invalid, fmt::format("{} is not one of ours", to_string(id)));
+  }
+  if (const std::optional<std::string> wrong = api::wrong_uid(id.id)) {
+    co_return fail(Outcome::invalid,
+                   fmt::format("{} can be no machine's: {}", to_string(id), *wrong));
   }
   CO_TRY(co_await handshake_.needs(api::capability::instances));
   std::optional<api::Instance> found = CO_TRY(co_await client_.instance(id.id));

@@ -51,6 +51,13 @@ TEST_F(machines, are_asked_for_by_their_uid) {
   EXPECT_EQ(found->names, std::vector<std::string>{"node-a"});
 }
 
+TEST_F(machines, are_not_asked_for_by_what_can_be_no_uid) {
+  for (const char* uid : {"a/", "a%61", "", "ä", "a b", "../a"}) {
+    EXPECT_EQ(get(uid).outcome(), Outcome::invalid) << uid;
+  }
+  EXPECT_THAT(server.seen, ::testing::IsEmpty());
+}
+
 TEST_F(machines, of_a_server_that_knows_none_are_unsupported) {
   info.capabilities.clear();
   greet();
