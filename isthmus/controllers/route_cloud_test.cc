@@ -327,6 +327,16 @@ TEST_F(route_table, that_takes_its_time_makes_no_node_unavailable_meanwhile) {
   EXPECT_EQ(condition(2), "False RouteCreated");
 }
 
+TEST_F(route_table, that_takes_too_long_and_does_not_say_why_is_told_of_in_words) {
+  cloud.route_tables.apply_after = 1h;
+  add_node(1);
+  start();
+  pass(1min);
+  EXPECT_EQ(events.count("Warning FailedToCreateRoute node1: Could not create route 10.244.1.0/24 "
+                         "for node node1: the cloud has not put it in force yet"),
+            1U);
+}
+
 TEST_F(route_table, that_is_denied_says_nothing_about_anybodys_network) {
   cloud.faults.error = Error{Outcome::denied, "infra.yaml gives this owner no routes"};
   add_node(1);

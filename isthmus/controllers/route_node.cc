@@ -28,6 +28,12 @@ kube::FieldPath condition_field() {
   return {"status", "conditions", std::string(kNetworkUnavailable)};
 }
 
+std::string why_not_applied(const RouteState& state) {
+  if (state.reason.empty()) return "the cloud has not put it in force yet";
+  if (state.message.empty()) return state.reason;
+  return fmt::format("{}: {}", state.reason, state.message);
+}
+
 // How an attempt at a single route ended, as a state of it.
 RouteState failure_of(const cloud::Route& route, const Error& error) {
   const Standing standing = error.outcome == Outcome::conflict  ? Standing::conflict
@@ -189,10 +195,7 @@ std::vector<Notice> RouteController::Inside::notices_of(const kube::Node& node,
     const bool is_its_own = state != nullptr && is_about(*state, route);
     if (is_its_own && state->standing == Standing::applied) continue;
     if (is_its_own) {
-      const std::string why = state->message.empty()
-                                  ? state->reason
-                                  : fmt::format("{}: {}", state->reason, state->message);
-      add(route, why, state->reason);
+      add(route, why_not_applied(*state), state->reason);
     } else if (trouble && waits) {
       add(route, fmt::format("{}: {}", to_string(trouble->outcome), trouble->message), "trouble");
     }
