@@ -314,21 +314,27 @@ void Elector::end_term() {
 // An error of this ends the term, and with it everything in it.
 Task<Result<>> Elector::renew_until_lost() {
   Scope& term = co_await current_scope();
+  std::optional<Error> trouble;  // With the last renewal.
   for (;;) {
     const Moment next = std::min(clock_.now() + options_.retry_period, life_.until());
     CO_TRY(co_await sleep_until(next));
-    if (!life_.holds()) {  // We were frozen: others may lead already.
+    if (!life_.holds()) {  // Others may lead already.
       is_lost_ = true;
-      co_return fail(Outcome::lost, "woke up after the deadline");
+      if (trouble) co_return fail(Outcome::lost, "not renewed in time: " + trouble->message);
+      co_return fail(Outcome::lost, "woke up after the deadline");  // We were frozen.
     }
     Result<bool> renewed = co_await with_deadline(life_.until(), renew());
     if (term.is_cancelled()) co_return fail(term.reason(), "renewing: stopped");
-    if (renewed && *renewed) continue;
+    if (renewed && *renewed) {
+      trouble.reset();
+      continue;
+    }
     if (renewed) {
       is_lost_ = true;
       co_return fail(Outcome::lost, "the lease is no longer ours");
     }
     log_.warning("lease not renewed", {{"error", renewed.error()}});
+    trouble = renewed.error();
     if (life_.holds()) continue;
     is_lost_ = true;
     co_return fail(Outcome::lost, "not renewed in time: " + renewed.error().message);

@@ -288,6 +288,15 @@ TEST_F(ElectorTest, gives_up_when_its_own_name_is_written_by_hand_for_another_te
   EXPECT_FALSE(a.leads());
 }
 
+TEST_F(ElectorTest, says_why_it_could_not_renew) {
+  Candidate a(world, api, "a", 1);
+  run(1min);
+  api.inject({.verb = Verb::patch, .error = {Outcome::denied, "Unauthorized"}, .times = 1000});
+  run(20s);
+  ASSERT_FALSE(a.leads());
+  EXPECT_EQ(a.ended->error().message, "leadership lost: not renewed in time: Unauthorized");
+}
+
 TEST_F(ElectorTest, lets_nothing_be_sent_past_its_deadline_when_it_was_frozen) {
   Candidate a(world, api, "a", 1);
   Metrics metrics;
