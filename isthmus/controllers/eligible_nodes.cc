@@ -57,7 +57,7 @@ std::uint16_t most_reported(const std::map<std::uint16_t, std::size_t>& ports,
 // Why it is no target whatever its addresses are; empty: they decide.
 std::string_view why_barred(const kube::Node& node) {
   if (node.meta.deletion_time) return "is being deleted";
-  if (node.find_taint(kUninitializedTaint) != nullptr) return "is not initialized yet";
+  if (is_tainted(node)) return "is not initialized yet";
   if (node.find_taint(kAutoscalerTaint) != nullptr) {
     return "is about to be removed by the cluster autoscaler";
   }

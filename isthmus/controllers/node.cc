@@ -29,8 +29,6 @@ bool keeps_annotation(std::string_view key) {
          is_deletion_annotation(key);
 }
 
-bool is_newcomer(const kube::Node& node) { return node.find_taint(kUninitializedTaint) != nullptr; }
-
 // An answer older than half a round would show every other change a round late.
 NodeControllerOptions with_ages_that_fit(NodeControllerOptions options) {
   options.member_age_max = std::min(options.member_age_max, options.refresh_every / 2);
@@ -49,7 +47,7 @@ bool node_change_matters(const kube::Difference<kube::Node>& difference) {
     return before.meta.annotations.find(key) == after.meta.annotations.find(key);
   };
   return before.meta.uid != after.meta.uid || before.provider_id != after.provider_id ||
-         is_newcomer(before) != is_newcomer(after) || before.addresses != after.addresses ||
+         is_tainted(before) != is_tainted(after) || before.addresses != after.addresses ||
          before.system_uuid != after.system_uuid || before.meta.labels != after.meta.labels ||
          !same_annotation(kProvidedNodeIpAnnotation) || !same_annotation(kManagedLabelsAnnotation);
 }
@@ -155,7 +153,7 @@ Task<Result<Evidence>> NodeController::ask(NodePtr node) {
 // The kubelet that has registered a Node runs on its machine: a list that is newer than the Node
 // knows that machine, and which one has its name now.
 Duration NodeController::age_max(const kube::Node& node) const {
-  if (!is_newcomer(node)) return options_.member_age_max;
+  if (!is_tainted(node)) return options_.member_age_max;
   const auto seen = newcomers_.find(node.meta.uid);
   if (seen == newcomers_.end()) return options_.newcomer_age_max;
   const Duration waited = std::min(clock_.now() - seen->second, options_.member_age_max);
@@ -167,7 +165,7 @@ void NodeController::note_newcomer(const kube::Difference<kube::Node>& differenc
   const bool is_same = before && after && before->meta.uid == after->meta.uid;
   if (before && !is_same) newcomers_.erase(before->meta.uid);
   if (!after) return;
-  if (is_newcomer(*after)) {
+  if (is_tainted(*after)) {
     newcomers_.try_emplace(after->meta.uid, clock_.now());
   } else {
     newcomers_.erase(after->meta.uid);
@@ -231,7 +229,7 @@ Result<NodeController::Step> NodeController::cloud_failed(const kube::Node& node
   count("error", fmt::format("cloud_{}", to_string(error.outcome)));
   const bool refused = error.outcome == Outcome::denied || error.outcome == Outcome::invalid ||
                        error.outcome == Outcome::unsupported;
-  if (is_newcomer(node)) {
+  if (is_tainted(node)) {
     // Not told about members: an outage of the cloud would be told a thousand times. An outage is
     // one story, although its calls may be lost, late or not sent in turns.
     teller_.tell(kube::reference_to(node),
@@ -281,7 +279,7 @@ Error NodeController::write_failed(const kube::Node& node, Error error) {
   // Only what the API server has said for good: of anything else the next run will tell.
   if (error.outcome == Outcome::invalid || error.outcome == Outcome::denied) {
     teller_.tell(kube::reference_to(node),
-                 {{true, is_newcomer(node) ? "FailedToInitialize" : "FailedToRefresh",
+                 {{true, is_tainted(node) ? kFailedToInitialize : kFailedToRefresh,
                    "the API server refuses the change: " + error.message, cause}});
   }
   return error;

@@ -130,7 +130,7 @@ bool add_addresses(Chain& chain, const NodeFacts& facts, const cloud::Instance& 
 }
 
 bool add_taint(Chain& chain, const NodeFacts& facts) {
-  if ((*facts.node)->find_taint(kUninitializedTaint) == nullptr) {
+  if (!is_tainted(**facts.node)) {
     return chain.ok("taint", "it is initialized");
   }
   return chain.broken("taint", fmt::format("{} still stands", kUninitializedTaint),

@@ -112,7 +112,7 @@ LifecyclePlan plan_lifecycle(const kube::Node& node, const LifecycleFacts& facts
   } else if (proves) {
     plan_removal_of_taints(node, options, "it has been Ready for a minute, so its machine runs",
                            plan);
-  } else if (!is_ready(node) && node.find_taint(kUninitializedTaint) == nullptr) {
+  } else if (!is_ready(node) && !is_tainted(node)) {
     plan_set(node, facts, options, now, plan);
   }
   if (!plan.acts()) plan.why = "it is as its machine is";

@@ -19,8 +19,7 @@ void describe_in(const NodePlan& plan, Outlook& outlook) {
 // Warnings that the Node itself is not as it should be. Another one, of a label that is not taken
 // over, say, is only worth knowing.
 bool is_refusal(const Notice& notice) {
-  return notice.warning &&
-         (notice.reason == "FailedToRefresh" || notice.reason == "NodeIPNotFound");
+  return notice.warning && (notice.reason == kFailedToRefresh || notice.reason == kNodeIpNotFound);
 }
 
 // What is left alone so is not as it should be: people have to change something.

@@ -68,13 +68,13 @@ NodePlan plan_tainted(const kube::Node& node, const Evidence& evidence,
                       const NodePlanOptions& options) {
   const Match match = match_machine(node, evidence, options.match_order);
   if (const auto* none = std::get_if<NoMatch>(&match)) {
-    return {Refuse{"FailedToInitialize", none->message, none->cause}};
+    return {Refuse{kFailedToInitialize, none->message, none->cause}};
   }
   const cloud::Instance& machine = std::get<cloud::Instance>(match);
   auto addresses = wanted_addresses(node, machine, options.node_ip_filter);
   if (!addresses) {
     const bool annotation_is_wrong = addresses.outcome() == Outcome::invalid;
-    return {Refuse{"NodeIPNotFound", addresses.error().message,
+    return {Refuse{kNodeIpNotFound, addresses.error().message,
                    annotation_is_wrong ? "node_ip_unreadable" : "node_ip_not_found",
                    annotation_is_wrong ? Retry::on_change : Retry::later}};
   }
@@ -86,7 +86,7 @@ NodePlan plan_member(const kube::Node& node, const Evidence& evidence,
                      const NodePlanOptions& options) {
   const Match match = match_machine(node, evidence, options.match_order);
   if (const auto* none = std::get_if<NoMatch>(&match)) {
-    return {Leave{none->message, none->cause}, {{true, "FailedToRefresh", none->message}}};
+    return {Leave{none->message, none->cause}, {{true, kFailedToRefresh, none->message}}};
   }
   const cloud::Instance& machine = std::get<cloud::Instance>(match);
   NodePlan plan;
@@ -94,7 +94,7 @@ NodePlan plan_member(const kube::Node& node, const Evidence& evidence,
   if (auto addresses = wanted_addresses(node, machine, options.node_ip_filter)) {
     act.addresses = if_different(node, *std::move(addresses));
   } else {
-    plan.notices.push_back({true, "NodeIPNotFound", addresses.error().message});
+    plan.notices.push_back({true, kNodeIpNotFound, addresses.error().message});
   }
   if (options.refresh_labels) note_skipped(plan_labels(node, machine, act.change), plan.notices);
   if (!act.addresses && act.change.empty()) {

@@ -24,6 +24,11 @@ namespace isthmus::controllers {
 inline constexpr std::string_view kUninitializedTaint =
     "node.cloudprovider.kubernetes.io/uninitialized";
 
+// Reasons of Warning events.
+inline constexpr const char* kFailedToInitialize = "FailedToInitialize";
+inline constexpr const char* kFailedToRefresh = "FailedToRefresh";
+inline constexpr const char* kNodeIpNotFound = "NodeIPNotFound";
+
 struct NodePlanOptions {
   std::string scheme;  // Of our provider ids; a Node with another one is somebody else's.
   std::vector<MatchBy> match_order = {MatchBy::system_uuid, MatchBy::name, MatchBy::internal_ip};
@@ -73,7 +78,7 @@ struct AskNothing {};
 using Question = std::variant<AskNothing, cloud::ProviderId, cloud::InstanceQuery>;
 Question question_for(const kube::Node& node, const NodePlanOptions& options);
 
-// Whether it waits for a cloud.
+// Whether it waits for a cloud: a newcomer, and no member yet.
 bool is_tainted(const kube::Node& node);
 
 // What hands the Node over to a cloud, as people type it: it sets the taint.

@@ -70,7 +70,7 @@ cloud::Subject subject_of(const kube::Node& node) {
                          .name = node.meta.key.name,
                          .provider_id = node.provider_id,
                          .ready = is_ready(node),
-                         .initialized = node.find_taint(kUninitializedTaint) == nullptr,
+                         .initialized = !is_tainted(node),
                          .is_protected = says_so(node, kNodeProtectAnnotation),
                          .created = node.meta.creation_time,
                          .confirmed_gone_until = confirmed_gone_until(node)};

@@ -67,7 +67,7 @@ bool is_inside(const IpPrefix& destination, const std::vector<IpPrefix>& ranges)
 }
 
 bool may_have_routes(const kube::Node& node) {
-  return !node.meta.deletion_time && node.find_taint(kUninitializedTaint) == nullptr;
+  return !node.meta.deletion_time && !is_tainted(node);
 }
 
 // The machine of this cloud that it is, if any.
@@ -271,9 +271,6 @@ bool route_change_matters(const kube::Difference<kube::Node>& difference) {
   if (!difference.before || !difference.after) return true;
   const kube::Node& before = *difference.before;
   const kube::Node& after = *difference.after;
-  const auto is_uninitialized = [](const kube::Node& node) {
-    return node.find_taint(kUninitializedTaint) != nullptr;
-  };
   const auto next_hops = [](const kube::Node& node) {
     return std::tuple(told_address(node, IpFamily::v4), told_address(node, IpFamily::v6),
                       own_address(node, IpFamily::v4), own_address(node, IpFamily::v6));
@@ -281,8 +278,7 @@ bool route_change_matters(const kube::Difference<kube::Node>& difference) {
   return before.meta.uid != after.meta.uid || before.pod_cidrs != after.pod_cidrs ||
          before.provider_id != after.provider_id ||
          before.meta.deletion_time.has_value() != after.meta.deletion_time.has_value() ||
-         is_uninitialized(before) != is_uninitialized(after) ||
-         next_hops(before) != next_hops(after);
+         is_tainted(before) != is_tainted(after) || next_hops(before) != next_hops(after);
 }
 
 }  // namespace isthmus::controllers
