@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "isthmus/app/file_stamp.h"
+#include "isthmus/base/file_stamp.h"
 #include "isthmus/base/scope.h"
 
 namespace isthmus::app {

@@ -38,8 +38,8 @@ class ClientTrust {
 Result<net::ClientAuthorities> load_client_ca(Files& files, const std::string& path);
 
 // Looks every kClientCaCheckPeriod whether the file has changed, first since `seen`, which was
-// taken before the authorities were loaded that `trust` has (file_stamp.h); a bad one is logged,
-// and the old authorities stay. Runs until its scope is cancelled.
+// taken before the authorities were loaded that `trust` has (base/file_stamp.h); a bad one is
+// logged, and the old authorities stay. Runs until its scope is cancelled.
 Task<Result<>> keep_client_ca_fresh(Files& files, std::string path, std::optional<FileStamp> seen,
                                     ClientTrust& trust, Logger& log);
 inline constexpr Duration kClientCaCheckPeriod = std::chrono::seconds(30);

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "isthmus/app/file_stamp.h"
+#include "isthmus/base/file_stamp.h"
 #include "isthmus/base/scope.h"
 #include "isthmus/base/virtual_world.h"
 #include "isthmus/kube/testing/fake_api.h"

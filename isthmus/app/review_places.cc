@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "isthmus/base/ip.h"
+#include "isthmus/net/http_server.h"
 
 namespace isthmus::app {
 namespace {
@@ -13,7 +14,7 @@ constexpr std::uint8_t kMachineBits = 64;
 }  // namespace
 
 std::string network_of(std::string_view peer) {
-  std::string_view host = peer.substr(0, peer.rfind(':'));
+  std::string_view host = net::host_of(peer);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   const Result<IpAddress> address = parse_ip(host);
   if (!address || address->family == IpFamily::v4) return std::string(host);

@@ -1,6 +1,6 @@
 #include "isthmus/app/serving.h"
 
-#include "isthmus/app/file_stamp.h"
+#include "isthmus/base/file_stamp.h"
 #include "isthmus/base/scope.h"
 
 namespace isthmus::app {

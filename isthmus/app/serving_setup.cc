@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "isthmus/app/client_trust.h"
-#include "isthmus/app/file_stamp.h"
 #include "isthmus/app/run_flags_impl.h"
+#include "isthmus/base/file_stamp.h"
 #include "isthmus/base/text.h"
 
 namespace isthmus::app {

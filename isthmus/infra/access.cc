@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "isthmus/base/file_stamp.h"
 #include "isthmus/base/scope.h"
 #include "isthmus/base/text.h"
 
@@ -188,8 +189,7 @@ void Access::reload_all() {
 }
 
 bool Access::look_at(Holder& holder) {
-  Result<FileStamp> stamp = files_.stamp(holder.file);
-  std::optional<FileStamp> now = stamp ? std::optional(*stamp) : std::nullopt;
+  const std::optional<FileStamp> now = stamp_of(files_, holder.file);
   return std::exchange(holder.stamp, now) != now;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "isthmus/infra/api/prefix_set.h"
 #include "isthmus/infra/balancer_codec.h"
 
 namespace isthmus::infra {
@@ -38,11 +39,6 @@ std::vector<Tombstone> tombstones_of(const LedgerSnapshot& snapshot) {
   }
   std::ranges::sort(tombstones);
   return tombstones;
-}
-
-bool lies_in(const std::vector<IpPrefix>& ranges, const IpAddress& address) {
-  return std::ranges::any_of(ranges,
-                             [&](const IpPrefix& range) { return range.contains(address); });
 }
 
 void find_overlaps(const std::vector<api::Pool>& pools, Mistakes& mistakes) {
@@ -79,7 +75,7 @@ void find_held(const LedgerSnapshot& snapshot,
     // Outside every pool lies what was adopted from the kernel.
     if (record->holders.empty() || record->pool.empty()) continue;
     auto pool = named.find(record->pool);
-    const bool stays = pool != named.end() && lies_in(pool->second->ranges, address);
+    const bool stays = pool != named.end() && api::lies_in(pool->second->ranges, address);
     if (!stays) outside[record->pool].push_back(record.get());
   }
   for (const auto& [pool, records] : outside) {

@@ -2,19 +2,18 @@
 
 #include <utility>
 
+#include "isthmus/net/http_server.h"
+
 namespace isthmus::infra {
 namespace {
 
 constexpr std::string_view kOthers = "others";
 
-// "192.0.2.7:4711" without the port, which is another one each time.
-std::string_view host_of(std::string_view address) { return address.substr(0, address.rfind(':')); }
-
 }  // namespace
 
 void RefusalLog::tell(std::string_view address, std::string_view why) {
   const Moment now = clock_.now();
-  std::string host(host_of(address));
+  std::string host(net::host_of(address));
   if (!told_.contains(host)) make_room(now);
   if (!told_.contains(host) && told_.size() >= kRefusedHostsMax) host = kOthers;
   const auto [found, is_new] = told_.try_emplace(host, Told{.at = now});

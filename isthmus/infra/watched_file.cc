@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "isthmus/base/file_stamp.h"
 #include "isthmus/base/scope.h"
 #include "isthmus/base/text.h"
 
@@ -34,10 +35,7 @@ WatchedFile::WatchedFile(Files& files, std::string path, const Words& words, con
                         fmt::format("Mistakes in the {} as it is now; {} while there are any.",
                                     words.file, words.kept))) {}
 
-std::optional<FileStamp> WatchedFile::stamp() const {
-  Result<FileStamp> stamp = files_.stamp(path_);
-  return stamp ? std::optional(*stamp) : std::nullopt;
-}
+std::optional<FileStamp> WatchedFile::stamp() const { return stamp_of(files_, path_); }
 
 void WatchedFile::report(const Result<>& result, std::size_t mistakes) {
   if (result) {

@@ -31,6 +31,11 @@ struct Peer {
   std::vector<std::string> certificates = {};
 };
 
+// A peer's address without the port, which is another one each time: "[2001:db8::1]".
+inline std::string_view host_of(std::string_view address) {
+  return address.substr(0, address.rfind(':'));
+}
+
 // One answer in the making. Exactly one of respond and begin is awaited, once. Every call fails
 // with lost once the client is gone or too slow, and with the scope's reason when that ends.
 class ResponseWriter {

@@ -39,10 +39,11 @@ class PrefixSet {
   std::set<IpPrefix> prefixes_;
 };
 
-// Whether one of these, which are few, holds all of the prefix.
-inline bool lies_in(const std::vector<IpPrefix>& prefixes, const IpPrefix& prefix) {
+// Whether one of these, which are few, holds the address, or all of the prefix.
+template <class Inner>
+bool lies_in(const std::vector<IpPrefix>& prefixes, const Inner& inner) {
   return std::ranges::any_of(prefixes,
-                             [&](const IpPrefix& around) { return around.contains(prefix); });
+                             [&](const IpPrefix& around) { return around.contains(inner); });
 }
 
 }  // namespace isthmus::infra::api

@@ -9,7 +9,7 @@
 
 #include "isthmus/base/files.h"
 
-namespace isthmus::app {
+namespace isthmus {
 
 // nullopt: there is none to be had, now. Differs from each that was.
 inline std::optional<FileStamp> stamp_of(Files& files, const std::string& path) {
@@ -18,4 +18,4 @@ inline std::optional<FileStamp> stamp_of(Files& files, const std::string& path) 
   return *stamp;
 }
 
-}  // namespace isthmus::app
+}  // namespace isthmus
