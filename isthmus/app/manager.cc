@@ -200,13 +200,14 @@ std::vector<const Manager::Term*> Manager::Parts::terms() const {
 // Who stands by, and who has left in order, may tell so. Who has lost a lease tells nothing more,
 // not even what had been waiting or is under way: others speak now.
 Result<Moment> Manager::Parts::may_tell() const {
+  bool is_over = lost;
   Moment until = Moment::max();
   for (const Term* term : terms()) {
     if (!term->leads) continue;
-    if (!term->life.holds()) return fail(Outcome::cancelled, "we have lost the lease");
+    is_over = is_over || !term->life.holds();
     until = std::min(until, term->life.until());
   }
-  if (lost) return fail(Outcome::cancelled, "we have lost the lease");
+  if (is_over) return fail(Outcome::cancelled, "we have lost the lease");
   return until;
 }
 

@@ -29,6 +29,11 @@ bool is_accountable(const Subject& subject, WallTime now) {
   return now - subject.created >= kControlAgeMin;
 }
 
+std::string without_consequences(std::string_view what) {
+  return fmt::format("{}: no deletion follows from what it says for {}", what,
+                     format_duration(kContradictionStop));
+}
+
 }  // namespace
 
 std::string_view to_string(Lie lie) {
@@ -241,10 +246,9 @@ void Witness::take_up(PositiveControl::Findings findings, Moment now) {
 }
 
 void Witness::caught(std::vector<std::string> contradicting, Moment now) {
-  std::string what = fmt::format(
-      "the cloud's list lacks machines of {} Nodes whose kubelets renew their Leases: no deletion "
-      "follows from what it says for {}",
-      contradicting.size(), format_duration(kContradictionStop));
+  std::string what = without_consequences(
+      fmt::format("the cloud's list lacks machines of {} Nodes whose kubelets renew their Leases",
+                  contradicting.size()));
   stop_believing(what, now);
   found_.push_back({Lie::heartbeat, std::move(contradicting), std::move(what)});
 }
@@ -294,8 +298,7 @@ void Witness::took_back(const Record& record, Now now) {
   std::string what = fmt::format("the cloud says of {} both that it is gone and that it is there",
                                  record.subject.provider_id);
   if (is_accountable(record.subject, now.wall)) {
-    what += fmt::format(": no deletion follows from what it says for {}",
-                        format_duration(kContradictionStop));
+    what = without_consequences(what);
     stop_believing(what, now.moment);
   }
   found_.push_back({Lie::itself, {record.subject.uid}, std::move(what)});
