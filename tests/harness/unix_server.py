@@ -26,6 +26,7 @@ class UnixServer:
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
+    request_queue_size = 128  # As a backend's. Beyond it a unix socket refuses: five are soon there.
 
     def get_request(self):
         request, _ = super().get_request()
