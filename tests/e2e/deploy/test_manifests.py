@@ -25,6 +25,13 @@ def test_the_api_server_takes_each_file_as_it_is(kubectl, name):
             os.path.join(rights.MANIFESTS, name))
 
 
+def test_no_object_stands_there_twice():
+    """The second would take the place of the first."""
+    names = [(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"])
+             for name in FILES for each in rights.manifest(name)]
+    assert {each for each in names if names.count(each) > 1} == set()
+
+
 def test_kustomize_brings_all_that_a_cluster_needs(kubectl):
     made = list(yaml.safe_load_all(kubectl("kustomize", rights.MANIFESTS)))
     kinds = [each["kind"] for each in made]
