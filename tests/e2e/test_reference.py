@@ -32,6 +32,18 @@ def test_a_page_that_is_not_there_is_told_with_those_that_are():
         assert "annotations" in err and "conformance" in err
 
 
+def test_every_key_of_the_files_is_on_its_page():
+    with open(os.path.join(programs.ROOT, "docs/reference/configuration.md"), encoding="utf-8") as file:
+        told = set(re.findall(r"[A-Za-z]+", " ".join(re.findall(r"`([^`]+)`", file.read()))))
+    for path, pattern in (("infra/config.cc", r'(?:required|optional)\("(\w+)"'),
+                          ("infra/inventory.cc", r'(?:required|optional|machine),? ?\(?"(\w+)"'),
+                          ("providers/infra/config.cc", r'key == "(\w+)"')):
+        with open(os.path.join(programs.ROOT, "isthmus", path), encoding="utf-8") as file:
+            read = set(re.findall(pattern, file.read()))
+        assert len(read) >= 4, path
+        assert read - told == set(), path
+
+
 def rows(page):
     """The cells of a page's tables, without the backticks."""
     code, out, _ = reference(page)
