@@ -2,11 +2,11 @@
 
 #include <cstdio>
 
+#include "isthmus/app/certificate_keeper.h"
 #include "isthmus/app/commands.h"
 #include "isthmus/app/infra_options.h"
 #include "isthmus/app/lifecycle.h"
 #include "isthmus/app/process_metrics.h"
-#include "isthmus/app/serving.h"
 #include "isthmus/app/version.h"
 #include "isthmus/base/scope.h"
 #include "isthmus/infra/server.h"
@@ -22,28 +22,43 @@ struct Backend {
   net::PosixWorld& world;
   const infra::Config& config;
   Logger& log;
-  CertificateFiles certificate;
-  CertificateStamps stamps;  // Of these files, before they were loaded.
+  Metrics& metrics;
   std::unique_ptr<infra::Server> server;
   std::vector<std::unique_ptr<net::HttpServer>> listeners;
+  std::unique_ptr<CertificateKeeper> certificate;  // Of all https addresses; null: there is none.
 };
+
+// The certificate of all https addresses is read once.
+Result<std::unique_ptr<CertificateKeeper>> open_certificate(net::PosixWorld& world,
+                                                            const infra::TlsFiles& tls,
+                                                            Metrics& metrics, Logger& log) {
+  ServingCertificate first;
+  first.files = {tls.certificate, tls.private_key};
+  first.pair = TRY(load_pair(world.files(), first.files));
+  return std::make_unique<CertificateKeeper>(world.files(), world.loop(), metrics, log,
+                                             std::move(first));
+}
 
 // Binds every address, so that one in use is reported before anything is served.
 Result<> listen_everywhere(Backend& backend) {
   net::ServerLimits limits;
   limits.connections_max =
       net::connections_at_once(backend.config.listen.size(), limits.connections_max);
+  if (backend.config.tls) {
+    backend.certificate =
+        TRY(open_certificate(backend.world, *backend.config.tls, backend.metrics, backend.log));
+  }
   for (const net::ListenAddress& address : backend.config.listen) {
+    const bool is_https = address.kind == net::ListenAddress::Kind::https;
     std::optional<net::ServerTls> tls;
-    if (address.kind == net::ListenAddress::Kind::https) {
-      tls = TRY(load_certificate(backend.world.files(), backend.certificate, {},
-                                 backend.world.loop().wall_now()));
-    }
+    if (is_https) tls = backend.certificate->tls();
     backend.listeners.push_back(TRY(net::listen(backend.world, address, std::move(tls),
                                                 backend.server->handler(), backend.log, limits)));
+    if (is_https) backend.certificate->add(*backend.listeners.back());
     backend.log.info(
         "serving", {{"address", address.host_or_path}, {"port", backend.listeners.back()->port()}});
   }
+  if (backend.certificate) TRY(backend.certificate->start());
   return {};
 }
 
@@ -61,14 +76,10 @@ Task<Result<>> serve(Backend& backend, Wishes& wishes) {
   Scope serving(here);
   serving.spawn(end_when_stopping, std::ref(wishes.stopping), std::ref(serving));
   serving.spawn(&infra::Server::run, backend.server.get());
-  for (std::size_t i = 0; i < backend.listeners.size(); ++i) {
-    net::HttpServer& listener = *backend.listeners[i];
-    serving.spawn(&net::HttpServer::run, &listener);
-    if (backend.config.listen[i].kind != net::ListenAddress::Kind::https) continue;
-    serving.spawn(keep_certificate_fresh, std::ref(backend.world.files()),
-                  std::ref(backend.world.loop()), backend.certificate, backend.stamps,
-                  std::vector<std::string>{}, std::ref(listener), std::ref(backend.log));
+  for (const auto& listener : backend.listeners) {
+    serving.spawn(&net::HttpServer::run, listener.get());
   }
+  if (backend.certificate) serving.spawn(&CertificateKeeper::run, backend.certificate.get());
   Result<> ended = co_await serving.join();
   if (wishes.stopping.is_set()) co_return Result<>{};
   co_return ended;
@@ -91,11 +102,13 @@ int start(net::PosixWorld& world, const std::string& path, const infra::Config& 
     log.error("cannot start", {{"error", server.error()}});
     return kExitFailed;
   }
-  CertificateFiles certificate;
-  if (config.tls) certificate = {config.tls->certificate, config.tls->private_key};
-  Backend backend{
-      world, config, log, certificate, stamps_of(world.files(), certificate), std::move(*server),
-      {}};
+  Backend backend{.world = world,
+                  .config = config,
+                  .log = log,
+                  .metrics = metrics,
+                  .server = std::move(*server),
+                  .listeners = {},
+                  .certificate = nullptr};
   log.info("starting", {{"version", version()}});
   Result<> ended = run_until_stopped(world, log, kStopGrace,
                                      [&backend](Wishes& wishes) { return serve(backend, wishes); });

@@ -71,6 +71,8 @@ constexpr std::array kManager{
                "Requests to the secure port, by what became of them at its door."},
     MetricLine{"isthmus_service_first_call_seconds", "histogram", "",
                "From the news of a changed Service to the first call to the cloud for it."},
+    MetricLine{"isthmus_serving_certificate_expiration_timestamp_seconds", "gauge", "",
+               "When the certificate that is served ends."},
     MetricLine{"isthmus_watch_lists_total", "counter", "resource",
                "Number of times all objects of a resource were asked for."},
     MetricLine{"isthmus_watch_unreadable_objects", "gauge", "resource",
@@ -210,6 +212,8 @@ constexpr std::array kBackend{
                "Writes carried out, by kind of object and verb."},
     MetricLine{"isthmus_announcements_total", "counter", "result",
                "Announcements of addresses on the link, by result."},
+    MetricLine{"isthmus_serving_certificate_expiration_timestamp_seconds", "gauge", "",
+               "When the certificate that is served ends."},
 };
 
 constexpr std::string_view kIntroduction =

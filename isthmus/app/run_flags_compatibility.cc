@@ -69,6 +69,20 @@ void check_compatibility_flags(const CompatibilityFlags& flags, const ServingFla
   if (webhooks.secure_port != 0 && webhooks.secure_port == serving.secure_port) {
     mistakes.add("--webhook-secure-port", "must differ from --secure-port");
   }
+  check_tls_flags("webhook-",
+                  {.cert_file = webhooks.tls_cert_file,
+                   .private_key_file = webhooks.tls_private_key_file,
+                   .cipher_suites = webhooks.tls_cipher_suites,
+                   .curve_preferences = webhooks.tls_curve_preferences,
+                   .min_version = webhooks.tls_min_version},
+                  mistakes);
+  // Names may follow the two files, and further pairs, all of them with commas.
+  const std::string_view by_name = webhooks.tls_sni_cert_key;
+  const std::vector<std::string_view> files = split(by_name.substr(0, by_name.find(':')), ',');
+  if (!by_name.empty() && (files.size() < 2 || files[0].empty() || files[1].empty())) {
+    mistakes.add("--webhook-tls-sni-cert-key",
+                 quoted(by_name) + " is not CERTIFICATE,KEY or CERTIFICATE,KEY:NAME,…");
+  }
 }
 
 }  // namespace isthmus::app

@@ -10,7 +10,7 @@ constexpr std::int64_t kStreamsMax = 1'000'000;
 void add_tls(FlagTable& table, ServingFlags& flags, const std::string& group) {
   table.text("cert-dir", flags.cert_dir, group,
              "Directory of the pair cloud-controller-manager.crt and .key, which is made there if "
-             "it is missing; not looked at with --tls-cert-file.");
+             "it is missing, and then renewed in time; not looked at with --tls-cert-file.");
   table.text("tls-cert-file", flags.tls_cert_file, group,
              "Path of the serving certificate; empty: one is generated.");
   table.text("tls-private-key-file", flags.tls_private_key_file, group, "Path of its private key.");
@@ -54,17 +54,30 @@ void add_serving_flags(FlagTable& table, ServingFlags& flags) {
       .has_effect = false;
 }
 
-void check_serving_flags(const ServingFlags& flags, Mistakes& mistakes) {
-  if (flags.tls_cert_file.empty() != flags.tls_private_key_file.empty()) {
-    mistakes.add("--tls-cert-file and --tls-private-key-file", "give both or neither");
+void check_tls_flags(std::string_view prefix, const TlsValues& values, Mistakes& mistakes) {
+  const auto flag = [prefix](std::string_view name) { return fmt::format("--{}{}", prefix, name); };
+  if (values.cert_file.empty() != values.private_key_file.empty()) {
+    mistakes.add(fmt::format("{} and {}", flag("tls-cert-file"), flag("tls-private-key-file")),
+                 "give both or neither");
   }
-  const auto judge = [&mistakes](std::string_view flag, const auto& parsed) {
-    if (!parsed) mistakes.add(flag, parsed.error().message);
+  const auto judge = [&mistakes, &flag](std::string_view name, const auto& parsed) {
+    if (!parsed) mistakes.add(flag(name), parsed.error().message);
   };
-  judge("--bind-address", parse_address(flags));
-  judge("--tls-min-version", net::parse_tls_version(flags.tls_min_version));
-  judge("--tls-cipher-suites", net::parse_cipher_suites(flags.tls_cipher_suites));
-  judge("--tls-curve-preferences", net::parse_curve_preferences(flags.tls_curve_preferences));
+  judge("tls-min-version", net::parse_tls_version(values.min_version));
+  judge("tls-cipher-suites", net::parse_cipher_suites(values.cipher_suites));
+  judge("tls-curve-preferences", net::parse_curve_preferences(values.curve_preferences));
+}
+
+void check_serving_flags(const ServingFlags& flags, Mistakes& mistakes) {
+  const Result<net::ListenAddress> address = parse_address(flags);
+  if (!address) mistakes.add("--bind-address", address.error().message);
+  check_tls_flags("",
+                  {.cert_file = flags.tls_cert_file,
+                   .private_key_file = flags.tls_private_key_file,
+                   .cipher_suites = flags.tls_cipher_suites,
+                   .curve_preferences = flags.tls_curve_preferences,
+                   .min_version = flags.tls_min_version},
+                  mistakes);
 }
 
 net::ListenAddress listen_address(const ServingFlags& flags) {

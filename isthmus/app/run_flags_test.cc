@@ -167,6 +167,30 @@ TEST(run_flags, what_means_nothing_here_is_judged_all_the_same) {
                   HasSubstr("--webhook-bind-address"), HasSubstr("--vmodule")));
 }
 
+TEST(run_flags, what_belongs_to_a_port_is_judged_whether_it_is_opened_or_not) {
+  using testing::StartsWith;
+  for (const std::string port : {"", "webhook-"}) {
+    SCOPED_TRACE(port);
+    EXPECT_THAT(
+        mistakes_of({"--" + port + "secure-port=0", "--" + port + "tls-min-version=VersionTLS11",
+                     "--" + port + "tls-cipher-suites=none", "--" + port + "tls-cert-file=a.crt",
+                     "--" + port + "tls-curve-preferences=P-256"}),
+        testing::UnorderedElementsAre(
+            StartsWith("--" + port + "tls-cert-file and --" + port + "tls-private-key-file: "),
+            StartsWith("--" + port + "tls-min-version: "),
+            StartsWith("--" + port + "tls-cipher-suites: "),
+            StartsWith("--" + port + "tls-curve-preferences: ")));
+  }
+  EXPECT_THAT(mistakes_of({"--webhook-tls-sni-cert-key=a.crt"}),
+              ElementsAre(StartsWith("--webhook-tls-sni-cert-key: \"a.crt\" is not")));
+  EXPECT_THAT(mistakes_of({"--webhook-secure-port=0", "--webhook-tls-min-version=VersionTLS13",
+                           "--webhook-tls-cipher-suites=TLS_AES_128_GCM_SHA256",
+                           "--webhook-tls-curve-preferences=29", "--webhook-tls-cert-file=a.crt",
+                           "--webhook-tls-private-key-file=a.key",
+                           "--webhook-tls-sni-cert-key=b.crt,b.key:*.example,b.example"}),
+              IsEmpty());
+}
+
 TEST(run_flags, what_this_version_has_not_is_taken_only_where_it_asks_for_nothing) {
   EXPECT_THAT(
       mistakes_of({"--profiling=false", "--contention-profiling=false", "--tls-sni-cert-key=",

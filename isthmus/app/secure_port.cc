@@ -60,15 +60,6 @@ kube::ApiDoor* door(const std::unique_ptr<Delegate>& delegate) {
   return delegate ? &delegate->api : nullptr;
 }
 
-// The stamps of the files as they are served: written, where the pair was made for them.
-Result<CertificateStamps> settle_pair(Files& files, const ServingSetup& setup) {
-  if (!setup.writes_pair) return setup.stamps;
-  TRY(files.write(setup.files.private_key, setup.tls.private_key_pem.reveal(),
-                  FileMode::owner_only));
-  TRY(files.write(setup.files.certificate, setup.tls.certificate_pem, FileMode::world_readable));
-  return stamps_of(files, setup.files);
-}
-
 }  // namespace
 
 // All parts, each built from those above it.
@@ -87,7 +78,8 @@ struct SecurePort::Parts {
         guard(endpoints, authenticator, authorizer,
               setup.looks_callers_up() ? GuardedHandler::Strangers::looked_up
                                        : GuardedHandler::Strangers::local_only,
-              world.loop(), metrics, log) {
+              world.loop(), metrics, log),
+        certificate(world.files(), world.loop(), metrics, log, setup.certificate) {
     trust.set(setup.client_ca);
   }
 
@@ -114,8 +106,8 @@ struct SecurePort::Parts {
   LoopLag lag;
   OperatorEndpoints endpoints;
   GuardedHandler guard;
+  CertificateKeeper certificate;
   std::unique_ptr<net::HttpServer> server;
-  CertificateStamps stamps;  // Of what it serves.
 };
 
 SecurePort::SecurePort(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -133,9 +125,11 @@ Result<std::unique_ptr<SecurePort>> SecurePort::open(net::PosixWorld& world,
       TRY(open_delegate(world, setup.authorization, "authorization", metrics));
   auto parts =
       std::make_unique<Parts>(world, setup, std::move(delegates), std::move(sources), metrics, log);
-  parts->server = TRY(
-      net::listen(world, setup.address, setup.tls, parts->guard, log, kServerLimits, setup.policy));
-  parts->stamps = TRY(settle_pair(world.files(), setup));
+  parts->server = TRY(net::listen(world, setup.address, setup.certificate.pair.tls, parts->guard,
+                                  log, kServerLimits, setup.policy));
+  parts->certificate.add(*parts->server);
+  Result<> settled = parts->certificate.start();
+  if (!settled) return fail("--cert-dir", settled.error());
   log.info("serving", {{"port", parts->server->port()},
                        {"callers", setup.looks_callers_up() ? "looked up" : "of this machine"}});
   return std::unique_ptr<SecurePort>(new SecurePort(std::move(parts)));
@@ -150,8 +144,7 @@ Task<Result<>> SecurePort::run() {
   Scope all(here);
   all.spawn(&net::HttpServer::run, parts.server.get());
   all.spawn(&LoopLag::run, &parts.lag);
-  all.spawn(keep_certificate_fresh, std::ref(parts.world.files()), std::ref(parts.world.loop()),
-            setup.files, parts.stamps, setup.names, std::ref(*parts.server), std::ref(parts.log));
+  all.spawn(&CertificateKeeper::run, &parts.certificate);
   if (parts.published) all.spawn(&PublishedClientCa::run, &*parts.published);
   if (!setup.client_ca_file.empty()) {
     all.spawn(keep_client_ca_fresh, std::ref(parts.world.files()), setup.client_ca_file,

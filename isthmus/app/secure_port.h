@@ -23,7 +23,7 @@ namespace isthmus::app {
 class SecurePort final {
  public:
   // Binds at once; serves nothing before run(). Checks of its own are added to the sources'.
-  // Errors: those of net::listen; of writing a pair that was made for --cert-dir.
+  // Errors: those of net::listen; absent when --cert-dir is no directory.
   static Result<std::unique_ptr<SecurePort>> open(net::PosixWorld& world, const ServingSetup& setup,
                                                   EndpointSources sources, Metrics& metrics,
                                                   Logger& log);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "isthmus/app/reviews_testing.h"
 #include "isthmus/net/authority_testing.h"
 #include "isthmus/net/talk_testing.h"
@@ -12,6 +14,9 @@ namespace isthmus::app {
 namespace {
 
 using testing::HasSubstr;
+
+constexpr std::filesystem::perms kOwnerOnly =
+    std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
 
 // The reviews over HTTP, as an API server answers them.
 class ReviewServer final : public net::HttpHandler {
@@ -37,7 +42,8 @@ class SecurePortTest : public testing::Test {
     api_handler.reviews.users["good"] = "prometheus";
     api_handler.reviews.allowed = {"prometheus get /metrics"};
     setup.address = net::parse_listen_address("https://127.0.0.1:0").value();
-    setup.tls = net::make_self_signed("test", {"127.0.0.1"}, world.loop().wall_now()).value();
+    setup.certificate.names = {"127.0.0.1"};
+    setup.certificate.pair = new_pair(setup.certificate.names, world.loop().wall_now()).value();
     setup.token_ttl = std::chrono::seconds(10);
   }
 
@@ -62,7 +68,7 @@ class SecurePortTest : public testing::Test {
                             .config = [] { return std::string("{}"); },
                             .process_start = [] { return 1000.0; }};
     auto port = SecurePort::open(world, setup, std::move(sources), metrics, log).value();
-    net::ClientTls tls{.ca_pem = setup.tls.certificate_pem};
+    net::ClientTls tls{.ca_pem = certificate_to_trust()};
     if (caller.certificate) {
       tls.certificate_pem = caller.certificate->pem;
       tls.private_key_pem = caller.certificate->key_pem;
@@ -76,6 +82,19 @@ class SecurePortTest : public testing::Test {
         net::run_in(world, net::beside(serve_both(*port, *api), client->call(std::move(request))));
     EXPECT_TRUE(answer.has_value());
     return answer.value_or(net::Response{});
+  }
+  // As somebody takes it who has the file, or else what was made.
+  std::string certificate_to_trust() {
+    const CertificateFiles& paths = setup.certificate.files;
+    return paths.empty() ? setup.certificate.pair.tls.certificate_pem : read(paths.certificate);
+  }
+  std::string read(const std::string& path) { return world.files().read(path, 10'000).value(); }
+  static std::filesystem::perms mode_of(const std::string& path) {
+    return std::filesystem::status(path).permissions();
+  }
+  void make_in(const net::TemporaryDirectory& directory) {
+    setup.certificate.files = {directory.path("ccm.crt"), directory.path("ccm.key")};
+    setup.certificate.is_made_there = true;
   }
   std::unique_ptr<net::HttpServer> listen_api() {
     return net::listen(world, net::parse_listen_address("http://127.0.0.1:0").value(), std::nullopt,
@@ -139,12 +158,38 @@ TEST_F(SecurePortTest, an_address_in_use_is_an_error_before_anything_is_served) 
 
 TEST_F(SecurePortTest, a_pair_made_for_a_directory_is_written_there) {
   const net::TemporaryDirectory directory;
-  setup.files = {directory.path("ccm.crt"), directory.path("ccm.key")};
-  setup.writes_pair = true;
+  make_in(directory);
   EXPECT_EQ(ask({.path = "/livez"}).status, 200);
-  EXPECT_EQ(world.files().read(setup.files.certificate, 10'000).value(), setup.tls.certificate_pem);
-  EXPECT_EQ(world.files().read(setup.files.private_key, 10'000).value(),
-            setup.tls.private_key_pem.reveal());
+  EXPECT_EQ(read(setup.certificate.files.certificate), setup.certificate.pair.tls.certificate_pem);
+  EXPECT_EQ(read(setup.certificate.files.private_key),
+            setup.certificate.pair.tls.private_key_pem.reveal());
+  EXPECT_EQ(mode_of(setup.certificate.files.private_key), kOwnerOnly);
+}
+
+TEST_F(SecurePortTest,
+       a_pair_of_ours_that_ended_while_we_were_away_is_renewed_before_anybody_asks) {
+  const net::TemporaryDirectory directory;
+  make_in(directory);
+  const CertificateFiles& paths = setup.certificate.files;
+  const WallTime then = world.loop().wall_now() - std::chrono::days(400);
+  const ServingPair old = new_pair(setup.certificate.names, then).value();
+  EXPECT_TRUE(write_pair(world.files(), paths, old.tls));
+  setup.certificate.pair = load_pair(world.files(), paths).value();
+
+  EXPECT_EQ(ask({.path = "/livez"}).status, 200);
+
+  EXPECT_NE(read(paths.certificate), old.tls.certificate_pem);
+  EXPECT_TRUE(load_pair(world.files(), paths));
+  EXPECT_EQ(mode_of(paths.private_key), kOwnerOnly);
+}
+
+TEST_F(SecurePortTest, a_directory_that_is_not_there_is_an_error_that_names_the_flag) {
+  const net::TemporaryDirectory directory;
+  make_in(directory);
+  setup.certificate.files = {directory.path("none/ccm.crt"), directory.path("none/ccm.key")};
+  const auto port = SecurePort::open(world, setup, {}, metrics, log);
+  ASSERT_EQ(port.outcome(), Outcome::absent);
+  EXPECT_THAT(port.error().message, testing::StartsWith("--cert-dir: "));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The certificate of a server of ours: from files, which are read again when they change, or made
-// on the spot.
+// The certificate and key of a server of ours as values: read from files, or made on the spot, and
+// written where they belong. Who follows and renews them is certificate_keeper.h.
 #pragma once
 
 #include <array>
@@ -9,15 +9,13 @@
 
 #include "isthmus/base/clock.h"
 #include "isthmus/base/files.h"
-#include "isthmus/base/log.h"
 #include "isthmus/base/result.h"
-#include "isthmus/base/task.h"
-#include "isthmus/net/http_server.h"
+#include "isthmus/net/self_signed.h"
 #include "isthmus/net/tls.h"
 
 namespace isthmus::app {
 
-// Both empty: one is made on the spot.
+// Both empty: the pair lives in memory.
 struct CertificateFiles {
   std::string certificate;
   std::string private_key;
@@ -25,21 +23,36 @@ struct CertificateFiles {
   bool empty() const { return certificate.empty() && private_key.empty(); }
 };
 
-// Reads and checks the pair, or makes one for `names`, valid from `now`. The error names the file.
-Result<net::ServerTls> load_certificate(Files& files, const CertificateFiles& paths,
-                                        const std::vector<std::string>& names, WallTime now);
-
-// By which a change of the pair is noticed. Taken before the pair is loaded.
+// By which a change of the files is noticed.
 using CertificateStamps = std::array<std::optional<FileStamp>, 2>;
 CertificateStamps stamps_of(Files& files, const CertificateFiles& paths);
 
-// Looks every kCertificateCheckPeriod whether the files changed, first since `served`, the stamps
-// of the pair that the server has; and gives it the new pair. A bad pair is logged once and the old
-// one stays; so a half-done rotation harms nobody. A pair made on the spot is made anew when half
-// of its year is over. Runs until the scope is cancelled.
-Task<Result<>> keep_certificate_fresh(Files& files, const Clock& clock, CertificateFiles paths,
-                                      CertificateStamps served, std::vector<std::string> names,
-                                      net::HttpServer& server, Logger& log);
-inline constexpr Duration kCertificateCheckPeriod = std::chrono::seconds(30);
+struct ServingPair {
+  net::ServerTls tls;
+  net::CertificateTerm term;
+  CertificateStamps stamps = {};  // Of the files it was read from, taken before; none: it was made.
+};
+
+// Reads and checks the pair. Files that change meanwhile are read again, because a mounted Secret
+// is turned over between any two reads. The error names the file: absent, denied or lost when it
+// cannot be read, invalid when the two are no pair.
+Result<ServingPair> load_pair(Files& files, const CertificateFiles& paths);
+
+// A new pair, with a key of its own, for these names.
+Result<ServingPair> new_pair(const std::vector<std::string>& names, WallTime now);
+
+// A certificate for the key of a pair that we made, as good as a new one.
+Result<ServingPair> renew_pair(const ServingPair& pair, const std::vector<std::string>& names,
+                               WallTime now);
+
+// The pair in a directory where we make one if there is none. nullopt: there is none; what
+// write_pair leaves when it is cut short counts as none. Errors are those of load_pair; invalid as
+// well when one file is there without the other.
+Result<std::optional<ServingPair>> find_pair(Files& files, const CertificateFiles& paths);
+
+// Writes a pair where there is none, the key with mode 0600. The certificate comes first: alone it
+// can be told to be ours, and a key cannot. On an error nothing is left behind, if it can be
+// helped.
+Result<> write_pair(Files& files, const CertificateFiles& paths, const net::ServerTls& tls);
 
 }  // namespace isthmus::app

@@ -29,33 +29,25 @@ bool exists(Files& files, const std::string& path) {
 }
 
 // The pair in that directory, or a new one that is to be written there.
-std::optional<net::ServerTls> pair_in(const std::string& directory, Files& files, WallTime now,
-                                      ServingSetup& setup, Mistakes& mistakes) {
-  setup.files = {fmt::format("{}/{}.crt", directory, kPairName),
-                 fmt::format("{}/{}.key", directory, kPairName)};
-  const bool has_certificate = exists(files, setup.files.certificate);
-  const bool has_key = exists(files, setup.files.private_key);
-  if (has_certificate != has_key) {
-    mistakes.add("--cert-dir",
-                 fmt::format("{} is there without {}",
-                             has_key ? setup.files.private_key : setup.files.certificate,
-                             has_key ? setup.files.certificate : setup.files.private_key));
-    return std::nullopt;
-  }
-  setup.writes_pair = !has_certificate;
-  setup.stamps = stamps_of(files, setup.files);
-  const CertificateFiles source = setup.writes_pair ? CertificateFiles{} : setup.files;
-  return take(load_certificate(files, source, setup.names, now), "--cert-dir", mistakes);
+std::optional<ServingPair> pair_in(const std::string& directory, Files& files, WallTime now,
+                                   ServingCertificate& certificate, Mistakes& mistakes) {
+  certificate.is_made_there = true;
+  certificate.files = {fmt::format("{}/{}.crt", directory, kPairName),
+                       fmt::format("{}/{}.key", directory, kPairName)};
+  auto found = take(find_pair(files, certificate.files), "--cert-dir", mistakes);
+  if (!found) return std::nullopt;
+  if (*found) return std::move(**found);
+  return take(new_pair(certificate.names, now), "--cert-dir", mistakes);
 }
 
-std::optional<net::ServerTls> certificate(const ServingFlags& flags, Files& files, WallTime now,
-                                          ServingSetup& setup, Mistakes& mistakes) {
+std::optional<ServingPair> first_pair(const ServingFlags& flags, Files& files, WallTime now,
+                                      ServingCertificate& certificate, Mistakes& mistakes) {
   if (flags.tls_cert_file.empty() && !flags.cert_dir.empty()) {
-    return pair_in(flags.cert_dir, files, now, setup, mistakes);
+    return pair_in(flags.cert_dir, files, now, certificate, mistakes);
   }
-  setup.files = {flags.tls_cert_file, flags.tls_private_key_file};
-  setup.stamps = stamps_of(files, setup.files);
-  return take(load_certificate(files, setup.files, setup.names, now),
+  certificate.files = {flags.tls_cert_file, flags.tls_private_key_file};
+  return take(certificate.files.empty() ? new_pair(certificate.names, now)
+                                        : load_pair(files, certificate.files),
               "--tls-cert-file, --tls-private-key-file", mistakes);
 }
 
@@ -109,14 +101,14 @@ std::optional<ServingSetup> prepare_serving(Files& files, const RunOptions& opti
                                             const Environment& environment, WallTime now,
                                             Mistakes& mistakes) {
   ServingSetup setup;
-  setup.names = {"localhost", "127.0.0.1", "::1", environment.host_name};
-  const auto tls = certificate(options.serving, files, now, setup, mistakes);
+  setup.certificate.names = {"localhost", "127.0.0.1", "::1", environment.host_name};
+  auto pair = first_pair(options.serving, files, now, setup.certificate, mistakes);
   setup.policy = tls_policy(options.serving);
   prepare_authentication(options.authentication, files, environment, setup, mistakes);
   prepare_authorization(options.authorization, files, environment, setup, mistakes);
-  if (!mistakes.empty() || !tls) return std::nullopt;
+  if (!mistakes.empty() || !pair) return std::nullopt;
   setup.address = listen_address(options.serving);
-  setup.tls = *tls;
+  setup.certificate.pair = std::move(*pair);
   return setup;
 }
 

@@ -8,27 +8,22 @@
 #include <vector>
 
 #include "isthmus/app/authorization.h"
+#include "isthmus/app/certificate_keeper.h"
 #include "isthmus/app/environment.h"
 #include "isthmus/app/run_options.h"
-#include "isthmus/app/serving.h"
 #include "isthmus/base/clock.h"
 #include "isthmus/base/files.h"
 #include "isthmus/base/mistakes.h"
 #include "isthmus/kube/config.h"
 #include "isthmus/net/client_certificates.h"
 #include "isthmus/net/http_server.h"
-#include "isthmus/net/tls.h"
 #include "isthmus/net/tls_policy.h"
 
 namespace isthmus::app {
 
 struct ServingSetup {
   net::ListenAddress address;
-  CertificateFiles files;
-  CertificateStamps stamps;        // Of the files when `tls` was loaded.
-  std::vector<std::string> names;  // Of a certificate made on the spot.
-  net::ServerTls tls;
-  bool writes_pair = false;  // The pair was made for `files`, which are not there yet.
+  ServingCertificate certificate;
   net::TlsPolicy policy;
 
   // Who callers are.

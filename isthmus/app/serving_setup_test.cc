@@ -123,36 +123,37 @@ TEST_F(ServingSetupTest, open_paths_can_be_named_and_cleared) {
 
 TEST_F(ServingSetupTest, a_directory_without_a_pair_gets_one) {
   options.serving.cert_dir = "certs";
-  const ServingSetup setup = prepare();
-  EXPECT_TRUE(setup.writes_pair);
-  EXPECT_EQ(setup.files.certificate, "certs/cloud-controller-manager.crt");
-  EXPECT_EQ(setup.files.private_key, "certs/cloud-controller-manager.key");
-  EXPECT_TRUE(net::check(setup.tls));
+  const ServingCertificate made = prepare().certificate;
+  EXPECT_TRUE(made.is_made_there);
+  EXPECT_EQ(made.files.certificate, "certs/cloud-controller-manager.crt");
+  EXPECT_EQ(made.files.private_key, "certs/cloud-controller-manager.key");
+  EXPECT_TRUE(net::check(made.pair.tls));
 
-  put(setup.files.certificate, setup.tls.certificate_pem);
-  EXPECT_THAT(complaints(), HasSubstr("--cert-dir: certs/cloud-controller-manager.crt is there"));
+  put(made.files.private_key, made.pair.tls.private_key_pem.reveal());
+  EXPECT_THAT(complaints(), HasSubstr("--cert-dir: certs/cloud-controller-manager.key is there"));
   mistakes = {};
-  put(setup.files.private_key, setup.tls.private_key_pem.reveal());
-  const ServingSetup again = prepare();
-  EXPECT_FALSE(again.writes_pair);
-  EXPECT_EQ(again.tls.certificate_pem, setup.tls.certificate_pem);
+  put(made.files.certificate, made.pair.tls.certificate_pem);
+  const ServingCertificate found = prepare().certificate;
+  EXPECT_TRUE(found.is_made_there);
+  EXPECT_EQ(found.pair.tls.certificate_pem, made.pair.tls.certificate_pem);
+  EXPECT_EQ(found.pair.stamps, stamps_of(files, found.files));
 }
 
-TEST_F(ServingSetupTest, files_are_stamped_as_they_were_loaded) {
+TEST_F(ServingSetupTest, files_are_stamped_as_they_were_loaded_and_never_ours_to_make) {
   const net::ServerTls pair = net::make_self_signed("test", {"localhost"}, kNow).value();
   put("tls.crt", pair.certificate_pem);
   put("tls.key", pair.private_key_pem.reveal());
   put("ca.crt", net::TestAuthority(kNow).pem());
   options.serving.tls_cert_file = "tls.crt";
   options.serving.tls_private_key_file = "tls.key";
+  options.serving.cert_dir = "certs";
   options.authentication.client_ca_file = "ca.crt";
 
   const ServingSetup setup = prepare();
 
-  EXPECT_EQ(setup.stamps, stamps_of(files, setup.files));
+  EXPECT_FALSE(setup.certificate.is_made_there);
+  EXPECT_EQ(setup.certificate.pair.stamps, stamps_of(files, setup.certificate.files));
   EXPECT_EQ(setup.client_ca_stamp, files.stamp("ca.crt").value());
-  put("tls.key", pair.private_key_pem.reveal());
-  EXPECT_NE(setup.stamps, stamps_of(files, setup.files));
 }
 
 TEST_F(ServingSetupTest, tls_is_spoken_as_the_flags_say) {
