@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "isthmus/base/duration.h"
 
@@ -27,23 +28,25 @@ constexpr std::string_view kFalse[] = {"0", "f", "F", "false", "FALSE", "False"}
 // One argument taken apart: "--name=value", "--name", "-v=4", "-v4", "-v".
 struct Word {
   std::string name;
+  std::string_view written;  // The name with its dashes, as it stands there.
   std::optional<std::string_view> value;
 };
 
 Word take_apart(std::string_view argument) {
   if (argument.starts_with("--")) {
-    argument.remove_prefix(2);
     const std::size_t equals = argument.find('=');
-    std::string name(argument.substr(0, equals));
+    const std::string_view written = argument.substr(0, equals);
+    std::string name(written.substr(2));
     std::ranges::replace(name, '_', '-');
-    if (equals == std::string_view::npos) return {std::move(name), std::nullopt};
-    return {std::move(name), argument.substr(equals + 1)};
+    if (equals == std::string_view::npos) return {std::move(name), written, std::nullopt};
+    return {std::move(name), written, argument.substr(equals + 1)};
   }
-  std::string name(argument.substr(1, 1));
+  const std::string_view written = argument.substr(0, 2);
+  std::string name(written.substr(1));
   std::string_view rest = argument.substr(2);
-  if (rest.empty()) return {std::move(name), std::nullopt};
+  if (rest.empty()) return {std::move(name), written, std::nullopt};
   if (rest.starts_with('=')) rest.remove_prefix(1);
-  return {std::move(name), rest};
+  return {std::move(name), written, rest};
 }
 
 std::string wrapped(std::string_view text) {
@@ -91,7 +94,7 @@ Flag& FlagTable::add(Flag flag) { return flags_.emplace_back(std::move(flag)); }
 
 ParsedFlags FlagTable::parse(const std::vector<std::string>& arguments, ParsedFlags before) const {
   ParsedFlags parsed = std::move(before);
-  std::vector<std::pair<const Flag*, std::string>> values;
+  std::vector<Given> values;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];
     if (argument.size() < 2 || !argument.starts_with('-')) {
@@ -108,13 +111,13 @@ ParsedFlags FlagTable::parse(const std::vector<std::string>& arguments, ParsedFl
     if (flag == nullptr) {
       parsed.mistakes.add(argument, "there is no such flag");
     } else if (word.value) {
-      values.emplace_back(flag, *word.value);
+      values.push_back({flag, std::string(word.written), std::string(*word.value)});
     } else if (flag->is_switch) {
-      values.emplace_back(flag, "true");
+      values.push_back({flag, std::string(word.written), "true"});
     } else if (i + 1 < arguments.size()) {
-      values.emplace_back(flag, arguments[++i]);
+      values.push_back({flag, std::string(word.written), arguments[++i]});
     } else {
-      parsed.mistakes.add("--" + flag->name, "needs a value");
+      parsed.mistakes.add(word.written, "needs a value");
     }
   }
   take_over(values, parsed);
@@ -122,20 +125,20 @@ ParsedFlags FlagTable::parse(const std::vector<std::string>& arguments, ParsedFl
 }
 
 // Only the last value of a repeated flag is judged, because only it counts.
-void FlagTable::take_over(const std::vector<std::pair<const Flag*, std::string>>& values,
-                          ParsedFlags& parsed) const {
+void FlagTable::take_over(const std::vector<Given>& values, ParsedFlags& parsed) const {
   for (const Flag& flag : flags_) {
-    std::optional<std::string> counts;
-    for (const auto& [of, value] : values) {
-      if (of != &flag) continue;
-      counts = counts && flag.is_list ? *counts + "," + value : value;
+    std::optional<Given> counts;
+    for (const Given& given : values) {
+      if (given.flag != &flag) continue;
+      std::string value = counts && flag.is_list ? counts->value + "," + given.value : given.value;
+      counts = {&flag, given.written, std::move(value)};
     }
     if (!counts) continue;
     parsed.given.push_back(flag.name);
-    Result<> taken = flag.set(*counts);
+    Result<> taken = flag.set(counts->value);
     if (!taken) {
-      parsed.mistakes.add("--" + flag.name,
-                          fmt::format("\"{}\" {}", *counts, taken.error().message));
+      parsed.mistakes.add(counts->written,
+                          fmt::format("\"{}\" {}", counts->value, taken.error().message));
     }
   }
 }
@@ -208,6 +211,7 @@ Flag& FlagTable::text(std::string name, std::string& target, std::string group, 
 Flag& FlagTable::list(std::string name, std::string& target, std::string group, std::string help) {
   Flag& flag = text(std::move(name), target, std::move(group), std::move(help));
   flag.is_list = true;
+  flag.composite = Flag::Composite::list;
   return flag;
 }
 

@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "isthmus/base/clock.h"
@@ -32,6 +31,11 @@ struct Flag {
   std::string default_text;  // As help shows it.
   std::string group;
   std::string help;
+
+  // What a configuration file may have for it besides a single value: what stands in it is joined
+  // by commas, a map as KEY=VALUE. Where a map may stand, so may a list of such pairs.
+  enum class Composite : std::uint8_t { none, list, map };
+  Composite composite = Composite::none;
 
   // Takes over a value; invalid says what the value must be, without the flag's name.
   std::function<Result<>(std::string_view value)> set;
@@ -83,8 +87,8 @@ class FlagTable {
   void mark_without_effect(std::size_t first);
 
   // Takes over each good value and names every bad one, every unknown flag, and every positional
-  // argument. `arguments` are without the program's and the subcommand's names.
-  // `before` is what came of a source that counts less.
+  // argument; a flag as it was written there, "-o" or "--output". `arguments` are without the
+  // program's and the subcommand's names. `before` is what came of a source that counts less.
   ParsedFlags parse(const std::vector<std::string>& arguments, ParsedFlags before = {}) const;
 
   // Takes over each good value, and names each bad one, unknown flag and flag given twice. The
@@ -101,8 +105,13 @@ class FlagTable {
   std::string help() const;
 
  private:
-  void take_over(const std::vector<std::pair<const Flag*, std::string>>& values,
-                 ParsedFlags& parsed) const;
+  // A value on a command line, and the name as it stood there: "--kube_api_qps", "-v".
+  struct Given {
+    const Flag* flag;
+    std::string written;
+    std::string value;
+  };
+  void take_over(const std::vector<Given>& values, ParsedFlags& parsed) const;
 
   std::string usage_;
   std::string description_;

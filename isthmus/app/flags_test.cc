@@ -127,6 +127,24 @@ TEST(flags, report_every_mistake_of_a_command_line_together) {
   EXPECT_THAT(all, HasSubstr("--cluster-name: needs a value"));
 }
 
+TEST(flags, are_named_in_a_mistake_as_they_were_written) {
+  Values values;
+  const FlagTable table = table_for(values);
+  const auto told = [&table](std::vector<std::string> arguments) {
+    return table.parse(arguments).mistakes.list();
+  };
+  EXPECT_THAT(told({"-v", "5"}), ElementsAre("-v: \"5\" is not 4"));
+  EXPECT_THAT(told({"-v=5"}), ElementsAre("-v: \"5\" is not 4"));
+  EXPECT_THAT(told({"-verbose"}), ElementsAre("-v: \"erbose\" is not 4"));
+  EXPECT_THAT(told({"--v=5"}), ElementsAre("--v: \"5\" is not 4"));
+  EXPECT_THAT(told({"-v=4", "--v=5"}), ElementsAre("--v: \"5\" is not 4")) << "the one that counts";
+  EXPECT_THAT(told({"-v"}), ElementsAre("-v: needs a value"));
+  EXPECT_THAT(told({"-x", "-y=1"}),
+              ElementsAre("-x: there is no such flag", "-y=1: there is no such flag"));
+  EXPECT_THAT(told({"--leader_elect=maybe"}),
+              ElementsAre("--leader_elect: \"maybe\" is neither true nor false"));
+}
+
 TEST(flags, refuse_periods_of_nothing_and_numbers_that_are_none) {
   for (const std::string argument :
        {"--node-status-update-frequency=0s", "--node-status-update-frequency=-1s",

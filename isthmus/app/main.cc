@@ -32,7 +32,8 @@ constexpr std::array kSubcommands{
     Subcommand{"status", "what a backend holds, and why something is not ready", status_command},
     Subcommand{"conformance", "whether a cloud keeps the contract the manager relies on",
                conformance_command},
-    Subcommand{"reference", "a page of the reference: annotations, events, flags, metrics",
+    Subcommand{"reference",
+               "a page of the reference: annotations, conformance, events, flags, metrics",
                reference_command},
     Subcommand{"version", "which Isthmus this is", version_command},
 };

@@ -60,7 +60,7 @@ void warn_of_short_lease(const PartContext& context) {
   if (!options.leader_elect || options.election.renew_deadline > cloud::kLeaseLifeMin) return;
   context.doors.log.warning(
       "no Node will ever be deleted: --leader-elect-renew-deadline is too short",
-      {{"renew-deadline", options.election.renew_deadline}, {"more than", cloud::kLeaseLifeMin}});
+      {{"renew-deadline", options.election.renew_deadline}, {"more_than", cloud::kLeaseLifeMin}});
 }
 
 class NodesPart final : public ManagerPart {

@@ -118,7 +118,7 @@ int start(net::PosixWorld& world, RunSetup& setup, Logger& log) {
   Result<Ways> ways = open_ways(world, setup, metrics, log);
   if (!ways) {
     log.error("no way to the API server", {{"error", ways.error()}});
-    return kExitMistaken;
+    return kExitFailed;
   }
   if (setup.manager.dry_run) hold_back_writes(*ways, setup, log);
   Program program(world, setup, std::move(*ways), metrics, log);

@@ -1,6 +1,7 @@
 #include "isthmus/app/run_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -19,44 +20,78 @@ constexpr std::size_t kConfigBytesMax = std::size_t{1} << 20;
 // What a file cannot say: where it is itself, and what a person asks at a prompt.
 constexpr std::array<std::string_view, 2> kLineOnly{"config", "version"};
 
-// The value as a command line would have it: a list joined by commas, a map as KEY=VALUE pairs.
-// nullopt: it is none of these.
-std::optional<std::string> flat(const YamlNode& node) {
-  if (node.kind == YamlNode::Kind::scalar) return node.scalar;
-  std::string text;
-  const auto append = [&text](const std::string& part) {
-    text += (text.empty() ? "" : ",") + part;
-  };
-  if (node.kind == YamlNode::Kind::list) {
-    for (const YamlNode& item : node.items) {
-      if (item.kind != YamlNode::Kind::scalar) return std::nullopt;
-      append(item.scalar);
-    }
-    return text;
+// What a flag takes in the file, for a value that is something else.
+std::string_view what_takes(Flag::Composite composite) {
+  switch (composite) {
+    case Flag::Composite::none:
+      return "takes a single value";
+    case Flag::Composite::list:
+      return "takes a list of single values";
+    case Flag::Composite::map:
+      return "takes a map of single values";
   }
-  if (node.kind == YamlNode::Kind::map) {
-    for (const YamlNode::Member& member : node.members) {
-      if (member.value.kind != YamlNode::Kind::scalar) return std::nullopt;
-      append(member.key + "=" + member.value.scalar);
-    }
-    return text;
-  }
-  return std::nullopt;
+  return {};
 }
 
-std::vector<FlagValue> values_of(const std::string& path, const YamlNode& document,
-                                 Mistakes& mistakes) {
+std::string_view what_is(YamlNode::Kind kind) {
+  switch (kind) {
+    case YamlNode::Kind::null:
+      return "has none";
+    case YamlNode::Kind::list:
+      return "has a list";
+    case YamlNode::Kind::map:
+      return "has a map";
+    case YamlNode::Kind::scalar:
+    case YamlNode::Kind::refused:
+      break;
+  }
+  return {};
+}
+
+// The items of a list, or the pairs of a map. nullopt: there is more in it than single values.
+std::optional<std::string> joined(const YamlNode& node) {
+  std::vector<std::string> parts;
+  for (const YamlNode& item : node.items) {
+    if (item.kind != YamlNode::Kind::scalar) return std::nullopt;
+    parts.push_back(item.scalar);
+  }
+  for (const YamlNode::Member& member : node.members) {
+    if (member.value.kind != YamlNode::Kind::scalar) return std::nullopt;
+    parts.push_back(member.key + "=" + member.value.scalar);
+  }
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+// The value as a command line would have it. invalid: the flag takes none of this kind.
+Result<std::string> value_for(const Flag& flag, const YamlNode& node) {
+  using Composite = Flag::Composite;
+  if (node.kind == YamlNode::Kind::scalar) return node.scalar;
+  const bool may_be_list = node.kind == YamlNode::Kind::list && flag.composite != Composite::none;
+  const bool may_be_map = node.kind == YamlNode::Kind::map && flag.composite == Composite::map;
+  if (!may_be_list && !may_be_map) {
+    return fail(Outcome::invalid,
+                fmt::format("{}, and {}", what_takes(flag.composite), what_is(node.kind)));
+  }
+  std::optional<std::string> text = joined(node);
+  if (!text) return fail(Outcome::invalid, std::string(what_takes(flag.composite)));
+  return *std::move(text);
+}
+
+std::vector<FlagValue> values_of(const FlagTable& table, const std::string& path,
+                                 const YamlNode& document, Mistakes& mistakes) {
   std::vector<FlagValue> values;
   for (const YamlNode::Member& member : document.members) {
     if (member.value.kind == YamlNode::Kind::refused) continue;
     const std::string where = fmt::format("{}: line {}: {}", path, member.line, member.key);
-    const std::optional<std::string> value = flat(member.value);
-    if (std::ranges::find(kLineOnly, member.key) != kLineOnly.end()) {
+    const Flag* flag = table.find(member.key);
+    if (flag == nullptr) {
+      mistakes.add(where, "there is no such flag");
+    } else if (std::ranges::find(kLineOnly, member.key) != kLineOnly.end()) {
       mistakes.add(where, "can only be given on the command line");
-    } else if (!value) {
-      mistakes.add(where, "has no value that a flag could have");
+    } else if (Result<std::string> value = value_for(*flag, member.value)) {
+      values.push_back({member.key, *std::move(value), where});
     } else {
-      values.push_back({member.key, *value, where});
+      mistakes.add(where, value.error().message);
     }
   }
   return values;
@@ -76,7 +111,7 @@ void take_file(Files& files, const FlagTable& table, const std::string& path, Pa
     parsed.mistakes.add(path, "is no map of flags and their values");
     return;
   }
-  table.take(values_of(path, *document, parsed.mistakes), parsed);
+  table.take(values_of(table, path, *document, parsed.mistakes), parsed);
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 //   feature-gates: {ContextualLogging: true}
 //
 // A flag on the command line counts before the file's key. The file is judged whole even so: every
-// unknown or doubled key and every wrong value is named by line and key, together with the command
-// line's mistakes.
+// unknown or doubled key, every wrong value and every list or map where the flag has no use for one
+// is named by line and key, together with the command line's mistakes.
 #pragma once
 
 #include <string>

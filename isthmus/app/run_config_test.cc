@@ -67,11 +67,61 @@ cluster-name: b
               testing::UnorderedElementsAre(
                   StartsWith("/run.yaml: line 2: cluster-nam: there is no such flag"),
                   StartsWith("/run.yaml: line 3: kube-api-qps: \"fast\" is not a number"),
-                  StartsWith("/run.yaml: line 4: leader-elect: has no value"),
-                  StartsWith("/run.yaml: line 5: secure-port: has no value"),
+                  "/run.yaml: line 4: leader-elect: takes a single value, and has none",
+                  "/run.yaml: line 5: secure-port: takes a single value, and has a map",
                   StartsWith("/run.yaml: line 6: config: can only be given on the command line"),
                   StartsWith("/run.yaml: line 8: \"cluster-name\" is given twice"),
                   "--no-such-flag: there is no such flag"));
+}
+
+TEST_F(RunConfigTest, what_is_no_value_of_its_flag_is_refused_by_its_key) {
+  const ParsedFlags parsed = read(R"(
+controllers: {a: b}
+cloud-provider: {isthmus: x}
+cluster-name: [a, b]
+leader-elect: [true]
+kubeconfig: {}
+cluster-cidr: {a: b}
+feature-gates: {ContextualLogging: [true]}
+tls-cipher-suites: [[a]]
+load-balancer-classes: [a, ~]
+no-such-flag: {a: b}
+)");
+  const std::string single = "takes a single value, and has a ";
+  const std::string list = "takes a list of single values";
+  EXPECT_THAT(parsed.mistakes.list(),
+              testing::UnorderedElementsAre(
+                  "/run.yaml: line 2: controllers: " + list + ", and has a map",
+                  "/run.yaml: line 3: cloud-provider: " + single + "map",
+                  "/run.yaml: line 4: cluster-name: " + single + "list",
+                  "/run.yaml: line 5: leader-elect: " + single + "list",
+                  "/run.yaml: line 6: kubeconfig: " + single + "map",
+                  "/run.yaml: line 7: cluster-cidr: " + list + ", and has a map",
+                  "/run.yaml: line 8: feature-gates: takes a map of single values",
+                  "/run.yaml: line 9: tls-cipher-suites: " + list,
+                  "/run.yaml: line 10: load-balancer-classes: " + list,
+                  "/run.yaml: line 11: no-such-flag: there is no such flag"));
+  EXPECT_THAT(parsed.given, ElementsAre("config"));
+}
+
+TEST_F(RunConfigTest, a_flag_of_several_values_takes_a_list_and_one_with_commas) {
+  for (const char* file : {"cluster-cidr: [10.244.0.0/16, \"fd00::/48\"]\n"
+                           "node-match-order: [provider-id, name]\n"
+                           "load-balancer-classes: [a, b]\n"
+                           "tls-cipher-suites: [x, y]\n"
+                           "feature-gates: [ContextualLogging=false, LoggingAlphaOptions=true]\n",
+                           "cluster-cidr: 10.244.0.0/16,fd00::/48\n"
+                           "node-match-order: provider-id,name\n"
+                           "load-balancer-classes: a,b\n"
+                           "tls-cipher-suites: x,y\n"
+                           "feature-gates: ContextualLogging=false,LoggingAlphaOptions=true\n"}) {
+    EXPECT_THAT(read(file).mistakes.list(), IsEmpty());
+    EXPECT_EQ(options.route.cluster_cidr, "10.244.0.0/16,fd00::/48");
+    EXPECT_EQ(options.node.match_order, "provider-id,name");
+    EXPECT_EQ(options.service.load_balancer_classes, "a,b");
+    EXPECT_EQ(options.serving.tls_cipher_suites, "x,y");
+    EXPECT_FALSE(options.generic.feature_gates.enabled("ContextualLogging"));
+  }
 }
 
 TEST_F(RunConfigTest, a_value_that_the_command_line_overrides_is_judged_all_the_same) {

@@ -41,6 +41,7 @@ void add_generic_flags(FlagTable& table, GenericFlags& flags) {
              .is_list = true,
              .group = group,
              .help = "Switches of upstream's by name, comma-separated: A=true,B=false.",
+             .composite = Flag::Composite::map,
              .set = [&gates = flags.feature_gates](std::string_view value) -> Result<> {
                gates = TRY(FeatureGates::parse(value));
                return {};

@@ -15,8 +15,10 @@ void add_node_flags(FlagTable& table, NodeFlags& flags) {
                 "How many Nodes are worked on at once.");
   table.positive_duration("node-status-update-frequency", flags.status_update_frequency, group,
                           "How often an initialized Node is compared with its machine.");
-  table.text("node-match-order", flags.match_order, group,
-             "What finds a Node's machine, in order, comma-separated.");
+  table
+      .text("node-match-order", flags.match_order, group,
+            "What finds a Node's machine, in order, comma-separated.")
+      .composite = Flag::Composite::list;
   table.boolean("node-labels-refresh", flags.labels_refresh, group,
                 "Keep the labels of initialized Nodes as their machines have them.");
   table.boolean("node-ip-per-family", flags.ip_per_family, group,

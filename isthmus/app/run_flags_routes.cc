@@ -12,8 +12,10 @@ constexpr Duration kReconciliationMin = std::chrono::seconds(1);
 
 void add_route_flags(FlagTable& table, RouteFlags& flags) {
   const std::string group = "node-route-controller flags";
-  table.text("cluster-cidr", flags.cluster_cidr, group,
-             "Ranges of the pods, one or one per family, comma-separated; needed for routes.");
+  table
+      .text("cluster-cidr", flags.cluster_cidr, group,
+            "Ranges of the pods, one or one per family, comma-separated; needed for routes.")
+      .composite = Flag::Composite::list;
   table.boolean("configure-cloud-routes", flags.configure_cloud_routes, group,
                 "Run the route controller, where the cloud has routes.");
   table.positive_duration("route-reconciliation-period", flags.reconciliation_period, group,

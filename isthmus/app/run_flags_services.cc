@@ -32,8 +32,10 @@ void add_service_flags(FlagTable& table, ServiceFlags& flags) {
   const std::string group = "service-lb-controller flags";
   table.integer("concurrent-service-syncs", flags.concurrent_syncs, 1, kWorkersMax, group,
                 "How many Services are worked on at once.");
-  table.text("load-balancer-classes", flags.load_balancer_classes, group,
-             "Values of loadBalancerClass that are served, comma-separated; may be empty.");
+  table
+      .text("load-balancer-classes", flags.load_balancer_classes, group,
+            "Values of loadBalancerClass that are served, comma-separated; may be empty.")
+      .composite = Flag::Composite::list;
   table.boolean("serve-unclassed-services", flags.serve_unclassed, group,
                 "Serve Services without a loadBalancerClass, too.");
   table.choice("lb-node-health", flags.node_health, {"auto", "kube-proxy", "kubelet"}, group,

@@ -40,12 +40,12 @@ TEST(run_options, values_of_a_secure_port_that_is_off_are_judged_as_well) {
   options.serving.tls_cipher_suites = "TLS_RSA_WITH_RC4_128_SHA";
   options.serving.tls_curve_preferences = "1";
   options.authorization.always_allow_paths = "healthz";
-  EXPECT_THAT(
-      contradictions(options),
-      ElementsAre(HasSubstr("--tls-cert-file and --tls-private-key-file: "),
-                  HasSubstr("--bind-address: "), HasSubstr("--tls-min-version: "),
-                  HasSubstr("--tls-cipher-suites: "), HasSubstr("--tls-curve-preferences: "),
-                  HasSubstr("--authorization-always-allow-paths: ")));
+  EXPECT_THAT(contradictions(options),
+              ElementsAre(HasSubstr("--bind-address: "),
+                          HasSubstr("--tls-cert-file and --tls-private-key-file: "),
+                          HasSubstr("--tls-min-version: "), HasSubstr("--tls-cipher-suites: "),
+                          HasSubstr("--tls-curve-preferences: "),
+                          HasSubstr("--authorization-always-allow-paths: ")));
 }
 
 TEST(run_options, what_a_dry_run_does_without_is_told_by_name) {
@@ -204,7 +204,7 @@ TEST(run_options, bad_values_are_named_with_what_would_be_right) {
 
   EXPECT_THAT(parsed.mistakes.list(),
               ElementsAre("--secure-port: \"65536\" is not a whole number from 0 to 65535",
-                          "--v: \"11\" is not a whole number from 0 to 10",
+                          "-v: \"11\" is not a whole number from 0 to 10",
                           "--version: \"yes\" is not one of true, false, raw"));
 }
 

@@ -16,11 +16,10 @@ namespace {
 constexpr std::size_t kCaBytesMax = 1024 * 1024;
 
 // What the configuration points to, all of it, so that everything missing is told at once.
-Result<std::optional<net::ClientTls>> read_files(Files& files, const std::string& path,
-                                                 const infra::Config& config) {
+std::optional<net::ClientTls> read_files(Files& files, const std::string& path,
+                                         const infra::Config& config, Mistakes& mistakes) {
   const std::string ca_place = infra::place_of(path, config.ca_file_line);
   const std::string token_place = infra::place_of(path, config.token_file_line);
-  Mistakes mistakes;
   std::optional<net::ClientTls> tls;
   if (!config.ca_file.empty()) {
     const Result<std::string> pem = files.read(config.ca_file, kCaBytesMax);
@@ -35,7 +34,6 @@ Result<std::optional<net::ClientTls>> read_files(Files& files, const std::string
     const Result<std::string> token = files.read(config.token_file, infra::kTokenBytesMax);
     if (!token) mistakes.add(token_place, "tokenFile: " + token.error().message);
   }
-  TRY(mistakes.result());
   return tls;
 }
 
@@ -46,8 +44,10 @@ Result<Made> make_infra(const std::string& config_path, const Doors& doors) {
   }
   const Result<std::string> text = doors.files.read(config_path, infra::kConfigBytesMax);
   if (!text) return fail(Outcome::invalid, "--cloud-config: " + text.error().message);
-  const infra::Config config = TRY(infra::parse_config(*text, config_path));
-  auto tls = TRY(read_files(doors.files, config_path, config));
+  Mistakes mistakes;
+  const infra::Config config = infra::parse_config(*text, config_path, mistakes);
+  std::optional<net::ClientTls> tls = read_files(doors.files, config_path, config, mistakes);
+  TRY(mistakes.result());
 
   auto transport =
       doors.connect(net::Endpoint{.url = config.url, .tls = std::move(tls), .proxy = {}});

@@ -53,6 +53,15 @@ TEST_F(make_provider_, names_every_file_that_cannot_be_read) {
   EXPECT_THAT(text, HasSubstr("/c: line 3: tokenFile: "));
 }
 
+TEST_F(make_provider_, names_the_mistakes_of_a_configuration_together_with_those_of_its_files) {
+  write("/c", "url: https://lb1:1\nowner: a/b\ncaFile: /ca\ntokenFile: /token\nregion: x");
+  const std::string text = mistake("isthmus", "/c");
+  EXPECT_THAT(text, HasSubstr("/c: line 2: owner: "));
+  EXPECT_THAT(text, HasSubstr("/c: line 3: caFile: "));
+  EXPECT_THAT(text, HasSubstr("/c: line 4: tokenFile: "));
+  EXPECT_THAT(text, HasSubstr("/c: line 5: \"region\" is not one of"));
+}
+
 TEST_F(make_provider_, refuses_a_certificate_file_without_a_certificate) {
   write("/c", "url: https://lb1:1\ncaFile: /ca");
   write("/ca", "hello");

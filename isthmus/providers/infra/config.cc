@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include "isthmus/base/mistakes.h"
 #include "isthmus/base/text.h"
 #include "isthmus/infra/api/rules.h"
 #include "isthmus/net/http.h"
@@ -47,12 +46,12 @@ void check_url(std::string_view file, const Config& config, Mistakes& mistakes) 
 }
 
 // yaml-cpp throws on text that is not YAML; nothing else here does.
-Result<YAML::Node> load(std::string_view yaml, std::string_view file) {
+std::optional<YAML::Node> load(std::string_view yaml, std::string_view file, Mistakes& mistakes) {
   try {
     return YAML::Load(std::string(yaml));
   } catch (const YAML::Exception& error) {
-    return fail(Outcome::invalid,
-                fmt::format("{}: {}", place_of(file, error.mark.line + 1), error.msg));
+    mistakes.add(place_of(file, error.mark.line + 1), error.msg);
+    return std::nullopt;
   }
 }
 
@@ -91,15 +90,15 @@ std::string place_of(std::string_view file, int line) {
   return fmt::format("{}: line {}", file, line);
 }
 
-Result<Config> parse_config(std::string_view yaml, std::string_view file) {
-  const YAML::Node root = TRY(load(yaml, file));
-  if (!root.IsMap()) {
-    return fail(Outcome::invalid,
-                fmt::format("{}: expected keys and values, such as `url: …`", file));
-  }
+Config parse_config(std::string_view yaml, std::string_view file, Mistakes& mistakes) {
   Config config;
-  Mistakes mistakes;
-  for (const auto& entry : root) {
+  const std::optional<YAML::Node> root = load(yaml, file, mistakes);
+  if (!root) return config;
+  if (!root->IsMap()) {
+    mistakes.add(file, "expected keys and values, such as `url: …`");
+    return config;
+  }
+  for (const auto& entry : *root) {
     const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "?";
     const int line = entry.first.Mark().line + 1;
     const std::string where = place_of(file, line);
@@ -134,7 +133,6 @@ Result<Config> parse_config(std::string_view yaml, std::string_view file) {
     mistakes.add(place_of(file, config.owner_line),
                  fmt::format("owner: {}, found {}", *wrong_owner, quoted(config.owner)));
   }
-  TRY(mistakes.result());
   return config;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "isthmus/base/result.h"
+#include "isthmus/base/mistakes.h"
 
 namespace isthmus::providers::infra {
 
@@ -30,9 +30,10 @@ struct Config {
   friend bool operator==(const Config&, const Config&) = default;
 };
 
-// invalid: every mistake of the text together, each as "FILE: line 3: …". Plain http is only taken
-// for this very machine, because a token would travel in the open.
-Result<Config> parse_config(std::string_view yaml, std::string_view file);
+// Every mistake of the text is added, as "FILE: line 3: …", and what could be read is answered even
+// so: the files that it names have mistakes of their own. Plain http is only taken for this very
+// machine, because a token would travel in the open.
+Config parse_config(std::string_view yaml, std::string_view file, Mistakes& mistakes);
 
 // "FILE: line 3", as a message names a place.
 std::string place_of(std::string_view file, int line);
