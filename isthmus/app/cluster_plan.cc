@@ -39,11 +39,35 @@ constexpr std::string_view kind_of() {
   return std::is_same_v<T, kube::Node> ? "node" : "service";
 }
 
-std::string text_of(const Error& error) {
-  return fmt::format("the cloud cannot be asked: {}: {}", to_string(error.outcome), error.message);
-}
+// The machines, and why where the cloud does not say.
+class ExplainedInstances final : public cloud::Instances {
+ public:
+  ExplainedInstances(cloud::Instances& next, CloudSilence& silence)
+      : next_(next), silence_(silence) {}
+
+  Task<Result<cloud::Instance>> get(cloud::ProviderId id) override {
+    Result<cloud::Instance> found = co_await next_.get(std::move(id));
+    if (!found) co_return std::unexpected(silence_.explained(std::move(found).error()));
+    co_return found;
+  }
+  Task<Result<cloud::Listing<cloud::Instance>>> list(cloud::InstanceQuery query) override {
+    Result<cloud::Listing<cloud::Instance>> listed = co_await next_.list(std::move(query));
+    if (!listed) co_return std::unexpected(silence_.explained(std::move(listed).error()));
+    co_return listed;
+  }
+
+ private:
+  cloud::Instances& next_;
+  CloudSilence& silence_;
+};
 
 }  // namespace
+
+Error CloudSilence::explained(Error error) {
+  const bool is_lost = error.outcome == Outcome::lost || error.outcome == Outcome::deadline;
+  if (is_lost) lost_ = error;
+  return error.outcome == Outcome::busy && lost_ ? *lost_ : error;
+}
 
 Error not_shown(std::string_view verb, std::string_view resource, Error error) {
   if (error.outcome == Outcome::denied) {
@@ -52,6 +76,13 @@ Error not_shown(std::string_view verb, std::string_view resource, Error error) {
     error.message = fmt::format("{} {}: {}", verb, resource, error.message);
   }
   return error;
+}
+
+Outlook ClusterPlan::not_asked(std::string kind, kube::ObjectKey key, Error error) {
+  error = silence_.explained(std::move(error));
+  return unknown(
+      std::move(kind), std::move(key), "CloudNotAsked",
+      fmt::format("the cloud cannot be asked: {}: {}", to_string(error.outcome), error.message));
 }
 
 // One that cannot be read is left alone by every controller, and said to be.
@@ -95,14 +126,16 @@ Task<Result<std::vector<Outlook>>> ClusterPlan::make(PlanWish wish) {
   co_return outlooks;
 }
 
-// Whoever may not see it gets the plan all the same: it is what would be done without it.
+// Whoever may not see it gets the plan all the same: it is what would be done without it. One that
+// cannot be read stops the manager.
 Task<Result<>> ClusterPlan::look_at_switch(std::vector<Outlook>& outlooks) {
   const kube::ObjectKey& key = options_.safety_config_map;
   auto found = co_await kube::list_all<kube::ConfigMap>(api_, {}, key);
   if (found.outcome() == Outcome::cancelled) co_return std::unexpected(found.error());
   const bool stops_all =
-      found && !found->empty() && found->front().object &&
-      controllers::read_safety_settings(found->front().object->data).stop_all_mutations;
+      found && !found->empty() &&
+      (!found->front().object ||
+       controllers::read_safety_settings(found->front().object->data).stop_all_mutations);
   if (!stops_all) co_return Result<>{};
   outlooks.push_back({.kind = "ConfigMap",
                       .key = key,
@@ -114,7 +147,8 @@ Task<Result<>> ClusterPlan::look_at_switch(std::vector<Outlook>& outlooks) {
 
 Task<Result<>> ClusterPlan::plan_nodes(PlanWish wish, std::vector<Outlook>& outlooks) {
   if (cloud_.instances() == nullptr) co_return Result<>{};
-  cloud::CachedInstances machines(*cloud_.instances(), kCloudAgeMax);
+  cloud::CachedInstances cached(*cloud_.instances(), kCloudAgeMax);
+  ExplainedInstances machines(cached, silence_);
   controllers::NodeOutlook outlook(options_.node.plan, nodes_, machines);
   for (const auto& [key, node] : nodes_.all()) {
     if (!wish.name.name.empty() && key != wish.name) continue;
@@ -160,7 +194,7 @@ Task<Result<>> ClusterPlan::plan_services(PlanWish wish, std::vector<Outlook>& o
   for (const auto& [key, service] : services_.all()) {
     if (is_named ? key != wish.name : !controllers::concerns_us(*service)) continue;
     if (!learned) {
-      outlooks.push_back(unknown("Service", key, "CloudNotAsked", text_of(learned.error())));
+      outlooks.push_back(not_asked("Service", key, learned.error()));
       continue;
     }
     Outlook one = CO_TRY(co_await outlook.of(service));
@@ -187,8 +221,7 @@ Task<Result<>> ClusterPlan::plan_routes(PlanWish wish, std::vector<Outlook>& out
       co_await controllers::present_routes(*cluster, provider);
   if (present.outcome() == Outcome::cancelled) co_return std::unexpected(present.error());
   if (!present) {
-    outlooks.push_back(
-        unknown("Route", {.name = "all"}, "CloudNotAsked", text_of(present.error())));
+    outlooks.push_back(not_asked("Route", {.name = "all"}, present.error()));
     co_return Result<>{};
   }
   for (Outlook& each : controllers::outlooks_of(

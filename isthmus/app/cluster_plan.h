@@ -2,6 +2,7 @@
 // decides as the controllers do. Nothing is written.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,16 @@ struct PlanWish {
   bool wants(std::string_view this_kind) const { return kind.empty() || kind == this_kind; }
 };
 
+// Why a cloud was not asked. Its breaker answers `busy` once enough was lost, which tells people
+// who look once nothing: what was lost before does.
+class CloudSilence final {
+ public:
+  Error explained(Error error);
+
+ private:
+  std::optional<Error> lost_;  // The latest answer that was lost, or came too late.
+};
+
 // A resource; the doors outlive it.
 class ClusterPlan final {
  public:
@@ -42,6 +53,7 @@ class ClusterPlan final {
   Task<Result<>> read(PlanWish wish, kube::Projection projection, kube::Store<T>& store,
                       std::vector<controllers::Outlook>& outlooks);
   bool runs(std::string_view controller) const { return options_.controllers.contains(controller); }
+  controllers::Outlook not_asked(std::string kind, kube::ObjectKey key, Error error);
   Task<Result<>> look_at_switch(std::vector<controllers::Outlook>& outlooks);
   Task<Result<>> plan_nodes(PlanWish wish, std::vector<controllers::Outlook>& outlooks);
   Task<Result<>> plan_life(kube::Snapshot<kube::Node> node, cloud::Instances& machines,
@@ -52,6 +64,7 @@ class ClusterPlan final {
   kube::ApiDoor& api_;
   cloud::Stack& cloud_;
   const ManagerOptions& options_;
+  CloudSilence silence_;
   kube::Store<kube::Node> nodes_;
   kube::Store<kube::Service> services_;
 };

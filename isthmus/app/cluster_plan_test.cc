@@ -115,6 +115,30 @@ TEST_F(ClusterPlanTest, says_for_each_that_the_cloud_does_not_answer) {
               ElementsAre("node/n1 unknown", "service/shop/web unknown", "route/all unknown"));
 }
 
+TEST_F(ClusterPlanTest, says_why_for_each_also_once_the_cloud_is_left_alone) {
+  options.route.plan.cluster_cidrs = {*parse_prefix("10.244.0.0/16")};
+  for (unsigned i = 2; i <= cloud::BreakerLimits{}.lost_to_open + 1; ++i) {
+    register_node("n" + std::to_string(i));
+  }
+  put_service("api");
+  provider->faults.error = Error{Outcome::lost, "nobody answers"};
+  const std::vector<Outlook> outlooks = make().value();
+  EXPECT_EQ(cloud->guard().breaker_state(), cloud::Breaker::State::open);
+  EXPECT_EQ(outlooks.size(), cloud::BreakerLimits{}.lost_to_open + 4);
+  for (const Outlook& each : outlooks) {
+    EXPECT_EQ(each.reason, "CloudNotAsked") << name_of(each);
+    EXPECT_THAT(each.message, HasSubstr("the cloud cannot be asked")) << name_of(each);
+    EXPECT_THAT(each.message, HasSubstr(": lost: nobody answers")) << name_of(each);
+  }
+}
+
+TEST_F(ClusterPlanTest, of_a_cloud_that_limits_us_says_that) {
+  provider->faults.calls_until_limit = 0;
+  for (const Outlook& each : make().value()) {
+    EXPECT_THAT(each.message, HasSubstr(": busy: ")) << name_of(each);
+  }
+}
+
 TEST_F(ClusterPlanTest, says_what_both_controllers_of_nodes_would_do) {
   options.controllers.insert(std::string(kNodeLifecycleControllerName));
   options.node_lifecycle.plan.scheme = "isthmus";
@@ -136,6 +160,10 @@ TEST_F(ClusterPlanTest, says_first_that_all_changes_are_stopped) {
   EXPECT_THAT(lines({.kind = "node"}), ElementsAre(stopped, "node/n1 initialize"));
   EXPECT_THAT(lines({.kind = "node", .name = {"", "n1"}}),
               ElementsAre(stopped, "node/n1 initialize"));
+  api.put(kube::ConfigMap::resource, R"({"metadata": {"namespace": "kube-system",
+      "name": "isthmus-safety"}, "data": {"stop-all-mutations": false}})");
+  EXPECT_THAT(lines({.kind = "node"}), ElementsAre(stopped, "node/n1 initialize"))
+      << "it cannot be read";
   api.inject({.verb = Verb::list, .plural = "configmaps", .error = {Outcome::denied, "no"}});
   EXPECT_THAT(lines({.kind = "node"}), ElementsAre("node/n1 initialize"));
 }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <string_view>
 
 namespace isthmus::app {
 namespace {
@@ -14,6 +15,11 @@ using Verdict = cloud::ConformanceStep::Verdict;
 constexpr int kNameWidth = 28;
 
 double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+std::string_view conclusion(const cloud::ConformanceReport& report) {
+  if (report.broken_off) return "Broken off, because the cloud cannot be asked";
+  return report.passed() ? "The contract is kept" : "The contract is NOT kept";
+}
 
 }  // namespace
 
@@ -27,10 +33,9 @@ std::string line_of(const cloud::ConformanceStep& step) {
 }
 
 std::string summary_of(const cloud::ConformanceReport& report) {
-  std::string text = fmt::format(
-      "{}: {} passed, {} failed, {} skipped\n",
-      report.passed() ? "The contract is kept" : "The contract is NOT kept",
-      report.count(Verdict::passed), report.count(Verdict::failed), report.count(Verdict::skipped));
+  std::string text = fmt::format("{}: {} passed, {} failed, {} skipped\n", conclusion(report),
+                                 report.count(Verdict::passed), report.count(Verdict::failed),
+                                 report.count(Verdict::skipped));
   if (!report.left.empty()) {
     text += fmt::format("Left behind, of the made-up cluster {}: {}\n", report.cluster,
                         fmt::join(report.left, ", "));
@@ -46,7 +51,11 @@ std::string conformance_reference() {
       "balancers\n"
       "and a target set of its own, of a cluster that it makes up, and takes them away again. What "
       "a\n"
-      "cloud may leave out is skipped and said. These are its steps:\n\n"
+      "cloud may leave out is skipped and said. Where a step fails and the cloud then cannot be "
+      "asked\n"
+      "at all, the test is broken off. The exit code is 0 where the contract is kept, 2 after a "
+      "mistake\n"
+      "on the command line, else 1. These are its steps:\n\n"
       "| Step | What is true of a cloud that passes |\n| --- | --- |\n";
   for (const cloud::ConformanceStep& step : cloud::conformance_steps()) {
     text += fmt::format("| `{}` | {} |\n", step.name, step.checks);

@@ -39,6 +39,13 @@ TEST(conformance_report, sums_up_and_names_what_is_left_behind) {
             "Left behind, of the made-up cluster c-1: conformance-a, conformance-b\n");
 }
 
+TEST(conformance_report, sums_up_a_test_that_was_broken_off_as_that) {
+  const cloud::ConformanceReport report{
+      .steps = {a_step(Verdict::failed), a_step(Verdict::skipped)}, .broken_off = true};
+  EXPECT_EQ(summary_of(report),
+            "Broken off, because the cloud cannot be asked: 0 passed, 1 failed, 1 skipped\n");
+}
+
 TEST(conformance_report, has_a_page_that_names_every_step) {
   const std::string page = conformance_reference();
   for (const cloud::ConformanceStep& step : cloud::conformance_steps()) {

@@ -1,7 +1,10 @@
 #include "isthmus/cloud/conformance.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "isthmus/cloud/conformance_impl.h"
 
@@ -13,9 +16,17 @@ using Needs = ConformanceCheck::Needs;
 
 constexpr std::string_view kCleanUp = "clean-up";
 
+std::string refused_check(const Error& error) {
+  return fmt::format("check was answered with {}: {}", to_string(error.outcome), error.message);
+}
+
 Task<Result<>> lets_us_in(ConformanceBench& bench) {
   const Result<> there = co_await bench.call<void>([&bench] { return bench.provider().check(); });
-  if (!there) co_return bench.failed_call("check", there.error());
+  if (!there) {
+    co_return bench.failed(
+        refused_check(there.error()),
+        "see that the cloud is where it is looked for, and takes our credential");
+  }
   if (bench.provider().scheme().empty() || bench.provider().name().empty()) {
     co_return bench.failed("the provider has no name or no scheme",
                            "both are constant words: a Node's providerID begins with the scheme");
@@ -83,6 +94,13 @@ Task<std::string> why_no_balancers(ConformanceBench& bench) {
   co_return refuses ? listed.error().message : std::string();
 }
 
+Task<Lacks> find_lacks(ConformanceBench& bench) {
+  Lacks lacks;
+  lacks.instances = co_await why_no_instances(bench);
+  lacks.load_balancers = co_await why_no_balancers(bench);
+  co_return lacks;
+}
+
 // Why the step cannot be run; empty: it can.
 std::string missing(Needs needs, const Capabilities& has, const Lacks& lacks) {
   if (needs == Needs::instances) return lacks.instances;
@@ -114,6 +132,40 @@ Task<ConformanceStep> run_step(ConformanceBench& bench, const ConformanceCheck& 
   co_return step;
 }
 
+// Why nothing can be asked of the cloud any more; nullopt: it can. One that limits us is there.
+Task<std::optional<Error>> why_silent(ConformanceBench& bench) {
+  Scope& here = co_await current_scope();
+  const Result<> there =
+      co_await with_timeout(bench.options().call_deadline, bench.provider().check());
+  if (there || there.outcome() == Outcome::busy || here.is_cancelled()) co_return std::nullopt;
+  co_return there.error();
+}
+
+// Runs them until one fails because the cloud cannot be asked: all that follow would fail alike.
+// Answers whether any has run that may have made something, which the first does not.
+Task<bool> run_steps(ConformanceBench& bench, const ConformanceDoors& doors,
+                     ConformanceReport& report) {
+  std::optional<Lacks> lacks;
+  for (const ConformanceCheck& check : all_checks()) {
+    if (report.broken_off) {
+      report.steps.push_back(step_of(check));
+      report.steps.back().reason = "the cloud cannot be asked";
+      continue;
+    }
+    const bool is_first = report.steps.empty();
+    if (!is_first && !lacks) lacks = co_await find_lacks(bench);
+    ConformanceStep step = co_await run_step(bench, check, lacks.value_or(Lacks{}));
+    if (step.verdict == Verdict::failed) {
+      const std::optional<Error> silent = co_await why_silent(bench);
+      report.broken_off = silent.has_value();
+      if (silent && !is_first) step.reason += "; then " + refused_check(*silent);
+    }
+    if (doors.tell) doors.tell(step);
+    report.steps.push_back(std::move(step));
+  }
+  co_return lacks.has_value();
+}
+
 }  // namespace
 
 bool ConformanceReport::passed() const { return count(Verdict::failed) == 0 && left.empty(); }
@@ -127,19 +179,16 @@ Task<ConformanceReport> run_conformance(ConformanceDoors doors, ConformanceOptio
   Scope& here = co_await current_scope();
   ConformanceBench bench(doors, std::move(options));
   ConformanceReport report{.cluster = bench.cluster()};
-  Lacks lacks;
-  lacks.instances = co_await why_no_instances(bench);
-  lacks.load_balancers = co_await why_no_balancers(bench);
-  const std::vector<ConformanceCheck> checks = all_checks();
-  for (const ConformanceCheck& check : checks) {
-    ConformanceStep step = co_await run_step(bench, check, lacks);
-    if (doors.tell) doors.tell(step);
+  const bool has_begun = co_await run_steps(bench, doors, report);
+  ConformanceStep step = clean_up_step();
+  if (!has_begun) {
+    step.reason = "nothing was made";
     report.steps.push_back(std::move(step));
+    co_return report;
   }
 
   const Moment begun = here.loop().now();
   report.left = co_await cleanup.run(bench.clean_up());
-  ConformanceStep step = clean_up_step();
   step.took = here.loop().now() - begun;
   step.verdict = report.left.empty() ? Verdict::passed : Verdict::failed;
   for (const std::string& name : report.left) {

@@ -7,7 +7,8 @@
 // two addresses of a pool at a time, a third where a stranger is given; what it made sends to
 // addresses that belong to nobody, and so does who would take its routes (RFC 5737, RFC 3849).
 //
-// Every wait is bounded, and no step waits for another: each makes what it needs. What a cloud may
+// Every wait is bounded, and no step waits for another: each makes what it needs. Where a step has
+// failed and the cloud does not let us in any more, the test is broken off. What a cloud may
 // leave out (a capability that is null or `unsupported`, an attribute that it refuses) is skipped
 // and said; what it must do and does not is failed, with what was seen and the next step.
 //
@@ -71,6 +72,7 @@ struct ConformanceReport {
   std::string cluster = {};                 // The uid that was made up for this run.
   std::vector<ConformanceStep> steps = {};  // All there are, in their order.
   std::vector<std::string> left = {};       // What could not be taken away: names in the cloud.
+  bool broken_off = false;                  // The cloud could not be asked; the rest was skipped.
 
   // Nothing failed and nothing is left. What was skipped does not count.
   bool passed() const;
@@ -82,7 +84,7 @@ struct ConformanceDoors {
   Provider& provider;
   Provider* stranger = nullptr;  // The same cloud with the credentials of another owner, if any.
   Random& random;
-  std::function<void(const ConformanceStep&)> tell = {};  // Each step when it is over.
+  std::function<void(const ConformanceStep&)> tell = {};  // Each step that was begun, at its end.
 };
 
 // Runs all steps. When its scope is cancelled, what has not run yet is skipped; what stands is

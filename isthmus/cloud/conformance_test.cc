@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "isthmus/cloud/conformance_testing.h"
@@ -25,6 +26,17 @@ struct conformance : testing::Test, ConformanceWorld {
     return found;
   }
   static std::map<std::string, std::string> none() { return {}; }
+
+  // With the names of the steps that were told, in their order.
+  ConformanceReport run_telling(std::vector<std::string>& told,
+                                std::function<void(const ConformanceStep&)> also = {}) {
+    const auto tell = [&told, also](const ConformanceStep& one) {
+      told.push_back(one.name);
+      if (also) also(one);
+    };
+    return world.run(run_conformance({.provider = cloud, .random = random, .tell = tell}, {},
+                                     Uncancellable(outliving)));
+  }
 };
 
 TEST_F(conformance, passes_with_everything_and_leaves_nothing_behind) {
@@ -178,13 +190,48 @@ TEST_F(conformance, fails_where_nothing_can_be_released_and_says_what_is_left) {
   EXPECT_EQ(step(report, "clean-up").verdict, Verdict::failed);
 }
 
+TEST_F(conformance, of_a_cloud_that_is_not_there_is_broken_off_at_the_first_answer) {
+  cloud.faults.error = Error{Outcome::lost, "nobody answers"};
+  std::vector<std::string> told;
+  const ConformanceReport report = run_telling(told);
+  EXPECT_THAT(told, testing::ElementsAre("check"));
+  EXPECT_EQ(step(report, "check").reason, "check was answered with lost: nobody answers");
+  EXPECT_TRUE(report.broken_off);
+  EXPECT_FALSE(report.passed());
+  EXPECT_EQ(report.count(Verdict::failed), 1U);
+  EXPECT_EQ(report.steps.size(), conformance_steps().size());
+  EXPECT_EQ(report.left, std::vector<std::string>());
+  EXPECT_EQ(cloud.lists + cloud.gets + cloud.load_balancers.gets + cloud.load_balancers.releases,
+            0U);
+}
+
+TEST_F(conformance, of_a_cloud_that_goes_away_is_broken_off_and_says_what_may_be_left) {
+  std::vector<std::string> told;
+  const ConformanceReport report = run_telling(told, [this](const ConformanceStep& one) {
+    if (one.name == "ensure-twice") cloud.faults.error = Error{Outcome::lost, "nobody answers"};
+  });
+  EXPECT_EQ(told.back(), "clean-up");
+  EXPECT_EQ(told[told.size() - 2], "answer-lost");
+  EXPECT_THAT(step(report, "answer-lost").reason,
+              testing::EndsWith("; then check was answered with lost: nobody answers"));
+  EXPECT_EQ(step(report, "caller-gone").reason, "the cloud cannot be asked");
+  EXPECT_TRUE(report.broken_off);
+  EXPECT_FALSE(report.left.empty());
+}
+
+TEST_F(conformance, goes_on_where_one_step_failed_and_the_cloud_is_still_there) {
+  cloud.faults.error = Error{Outcome::lost, "cut"};
+  cloud.faults.errors = 1;
+  const ConformanceReport report = run(cloud);
+  EXPECT_EQ(report.count(Verdict::failed), 1U);
+  EXPECT_EQ(step(report, "check").reason, "check was answered with lost: cut");
+  EXPECT_FALSE(report.broken_off);
+  EXPECT_EQ(step(report, "routes-released").verdict, Verdict::passed);
+}
+
 TEST_F(conformance, tells_each_step_as_it_ends_and_names_all_beforehand) {
   std::vector<std::string> told;
-  const ConformanceReport report = world.run(
-      run_conformance({.provider = cloud,
-                       .random = random,
-                       .tell = [&told](const ConformanceStep& one) { told.push_back(one.name); }},
-                      {}, Uncancellable(outliving)));
+  const ConformanceReport report = run_telling(told);
   const std::vector<ConformanceStep> known = conformance_steps();
   ASSERT_EQ(told.size(), known.size());
   ASSERT_EQ(report.steps.size(), known.size());

@@ -21,10 +21,13 @@ def test_all_mistakes_of_a_command_line_are_named_and_nothing_is_asked(directory
     assert "--families" in err and "--colour" in err
 
 
-def test_a_cloud_that_is_not_there_fails(directory):
-    code, out, _ = conformance("--url", f"unix://{directory}/none.sock", "--patience", "1s")
+def test_a_cloud_that_is_not_there_is_told_once(directory):
+    code, out, err = conformance("--url", f"unix://{directory}/none.sock", "--patience", "1s")
     assert code == 1
-    assert out.startswith("failed   check ")
+    check, reason, _, empty, end = out.splitlines()
+    assert check.startswith("failed   check ") and f"{directory}/none.sock" in reason
+    assert empty == err == ""
+    assert end.startswith("Broken off, because the cloud cannot be asked: 0 passed, 1 failed, ")
 
 
 def test_what_a_cloud_is_without_is_skipped_and_said(make_infra, directory):
