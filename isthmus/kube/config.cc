@@ -8,7 +8,7 @@
 #include <charconv>
 
 #include "isthmus/base/text.h"
-#include "isthmus/kube/base64.h"
+#include "isthmus/kube/api/base64.h"
 #include "isthmus/kube/config_impl.h"
 #include "isthmus/kube/tokens.h"
 #include "isthmus/net/http.h"

@@ -1,4 +1,4 @@
-// core/v1 ConfigMap: texts by key. binaryData is nothing that we use.
+// core/v1 ConfigMap: values by key, those of binaryData decoded among them; no key is in both.
 #pragma once
 
 #include "isthmus/kube/api/meta.h"

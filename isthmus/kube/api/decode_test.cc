@@ -327,13 +327,33 @@ TEST(lease_decoder, keeps_the_times_as_text) {
             (LeaseSpec{"me", 15, "2026-11-29T20:47:43.000001Z", "2026-11-29T20:47:44.1Z", 2}));
 }
 
-TEST(config_map_decoder, keeps_its_texts_and_nothing_binary) {
+TEST(config_map_decoder, keeps_its_texts_and_what_is_binary_decoded) {
   std::string text = R"({"kind":"ConfigMap","apiVersion":"v1",
       "metadata":{"name":"c","namespace":"kube-system","uid":"u","resourceVersion":"5"},
-      "data":{"a":"1","b":""},"binaryData":{"x":"AAAA"},"immutable":true})";
+      "data":{"a":"1","b":""},"binaryData":{"x":"dHJ1ZQ==","y":"//4A"},"immutable":true})";
   const Result<ConfigMap> config = Decoder().object<ConfigMap>(text);
   ASSERT_TRUE(config);
-  EXPECT_EQ(config->data, (StringMap{{"a", "1"}, {"b", ""}}));
+  EXPECT_EQ(config->data,
+            (StringMap{{"a", "1"}, {"b", ""}, {"x", "true"}, {"y", std::string("\xff\xfe\0", 3)}}));
+}
+
+TEST(config_map_decoder, keeps_both_whichever_comes_first) {
+  std::string text = R"({"kind":"ConfigMap","apiVersion":"v1","binaryData":{"x":"dHJ1ZQ=="},
+      "data":{"a":"1"},
+      "metadata":{"name":"c","namespace":"kube-system","uid":"u","resourceVersion":"5"}})";
+  const Result<ConfigMap> config = Decoder().object<ConfigMap>(text);
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->data, (StringMap{{"a", "1"}, {"x", "true"}}));
+}
+
+TEST(config_map_decoder, a_binary_value_that_is_no_base64_makes_it_unreadable) {
+  std::string text = R"({"kind":"ConfigMap","apiVersion":"v1",
+      "metadata":{"name":"c","namespace":"kube-system","uid":"u","resourceVersion":"5"},
+      "binaryData":{"x":"true!"}})";
+  const Result<ConfigMap> config = Decoder().object<ConfigMap>(text);
+  ASSERT_EQ(config.outcome(), Outcome::lost);
+  EXPECT_NE(config.error().message.find("binaryData.x: is not base64"), std::string::npos)
+      << config.error().message;
 }
 
 TEST(config_map_decoder, a_value_that_is_no_text_makes_it_unreadable) {

@@ -2,6 +2,7 @@
 #include "isthmus/kube/api/decode_impl.h"
 
 #include "isthmus/base/text.h"
+#include "isthmus/kube/api/base64.h"
 
 namespace isthmus::kube::decoding {
 namespace {
@@ -214,6 +215,28 @@ void read_status_details(Reader& reader, Value value, Status& status) {
   });
 }
 
+// Adds to what is there: the two fields of a ConfigMap have one set of keys, and either comes
+// first.
+void read_values(Reader& reader, Value value, StringMap& values) {
+  reader.fields(value, [&](Key key, Value each) {
+    std::string text;
+    reader.text(each, text);
+    values.set(key, std::move(text));
+  });
+  values.shrink_to_fit();
+}
+
+void read_binary_values(Reader& reader, Value value, StringMap& values) {
+  reader.fields(value, [&](Key key, Value each) {
+    std::string text;
+    reader.text(each, text);
+    Result<std::string> bytes = decode_base64(text);
+    if (!bytes) return reader.mark_unreadable(bytes.error().message);
+    values.set(key, *std::move(bytes));
+  });
+  values.shrink_to_fit();
+}
+
 }  // namespace
 
 void read_meta(Reader& reader, Value value, ObjectMeta& meta) {
@@ -287,7 +310,8 @@ void read_field(Reader& reader, Key key, Value value, Namespace& name_space) {
 
 void read_field(Reader& reader, Key key, Value value, ConfigMap& config) {
   if (key == "metadata") return read_meta(reader, value, config.meta);
-  if (key == "data") return reader.map(value, config.data, [](Key) { return true; });
+  if (key == "data") return read_values(reader, value, config.data);
+  if (key == "binaryData") return read_binary_values(reader, value, config.data);
 }
 
 void read_field(Reader& reader, Key key, Value value, Status& status) {

@@ -1,4 +1,4 @@
-#include "isthmus/kube/base64.h"
+#include "isthmus/kube/api/base64.h"
 
 #include <gtest/gtest.h>
 

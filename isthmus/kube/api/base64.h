@@ -1,4 +1,4 @@
-// Base64 as kubeconfigs carry certificates in it (RFC 4648 section 4).
+// Base64 as kubeconfigs and ConfigMaps carry bytes in it (RFC 4648 section 4).
 #pragma once
 
 #include <string>
