@@ -132,10 +132,12 @@ InstanceRecord retired(const InstanceRecord& standing, WallTime now) {
 bool is_reused(const InstanceRecord& standing, const InventoryLine& line, YamlMistakes& mistakes) {
   if (!standing.is_retired()) return false;
   if (line.instance.state != State::retired) {
-    mistakes.add(line.line,
-                 fmt::format("uid {} was retired on {} and is never used again; give the machine a "
-                             "new uid",
-                             line.instance.uid, rfc3339(standing.instance.last_confirmed_at)));
+    mistakes.add(
+        line.line,
+        fmt::format("uid {} was retired on {} and never names a machine again: if this one is "
+                    "there, give it a new uid; if it is gone, take the line out, or say state: "
+                    "retired",
+                    line.instance.uid, rfc3339(standing.instance.last_confirmed_at)));
   }
   return true;
 }

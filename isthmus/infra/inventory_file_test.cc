@@ -103,6 +103,27 @@ TEST_F(inventory_file, with_mistakes_at_the_start_is_invalid_with_all_of_them) {
   EXPECT_EQ(machines(), "");
 }
 
+TEST_F(inventory_file, that_lists_a_retired_uid_again_is_refused_with_line_and_way_out) {
+  write("instances:\n- {uid: a, name: a}\n- {uid: b, name: b, state: retired}\n");
+  ASSERT_TRUE(world.run(file.load()));
+  write("instances:\n- {uid: a, name: a2}\n\n- {uid: b, name: b}\n");
+  const std::string mistake =
+      std::string(kPath) +
+      ": line 4: uid b was retired on 2026-01-01T00:00:00Z and never names a machine again: if "
+      "this one is there, give it a new uid; if it is gone, take the line out, or say state: "
+      "retired";
+  watch_for(2s);
+  EXPECT_EQ(machines(), "a:present b:absent ");
+  EXPECT_EQ(file.trouble(), mistake);
+  EXPECT_TRUE(log.mentions("inventory not loaded, the last good one stays"));
+
+  Instances restarted(*store, world.loop);
+  InventoryFile first(files, kPath, restarted, world.loop, metrics, log);
+  const Result<> refused = world.run(first.load());
+  EXPECT_EQ(refused.outcome(), Outcome::invalid);
+  EXPECT_EQ(refused.error().message, mistake) << "what a start says that is refused";
+}
+
 TEST_F(inventory_file, that_is_gone_takes_no_machine_with_it) {
   EXPECT_EQ(world.run(file.load()).outcome(), Outcome::absent);
   write(kTwo);

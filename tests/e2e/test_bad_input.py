@@ -206,6 +206,24 @@ def test_an_inventory_that_breaks_while_served_leaves_the_last_good_one(make_inf
     until(lambda: len(infra.client.request("GET", "/v1/instances").json()["items"]) == 2)
 
 
+def test_a_retired_uid_that_is_listed_again_is_refused_by_line_at_work_and_at_the_start(make_infra):
+    infra = make_infra([machine("node1"), machine("node2", uid="u2", state="retired")])
+    said = ("line 3: uid u2 was retired on ", "a new uid")
+
+    infra.set_machines([machine("node1"), machine("node2", uid="u2")])
+
+    until(lambda: all(words in infra.process.output() for words in said))
+    items = infra.client.request("GET", "/v1/instances").json()["items"]
+    assert [item["metadata"]["name"] for item in items] == ["node1"]
+    infra.end()
+
+    code, text = run("infra", "--config", infra.config)
+
+    assert code == MISTAKEN
+    for words in said:
+        assert words in text, text
+
+
 def test_an_unknown_subcommand_is_named():
     code, text = run("rum")
     assert code == MISTAKEN
