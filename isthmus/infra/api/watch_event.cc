@@ -78,7 +78,8 @@ std::string encode(const WatchEvent& event) {
 }
 
 Result<WatchEvent> decode_watch_event(std::string_view line) {
-  Result<json::value> document = parse_json(line, kAnswerLimits);
+  json::monotonic_resource memory;
+  Result<json::value> document = parse_json(line, kAnswerLimits, &memory);
   if (!document) return fail(Outcome::lost, "not a WatchEvent: " + document.error().message);
   Mistakes mistakes;
   JsonReader reader(*document, mistakes);
