@@ -212,6 +212,15 @@ Task<Result<BalancerPlan>> Ledger::put(api::LoadBalancer said, Preconditions pre
 Task<Result<BalancerPlan>> Ledger::remove(ObjectName name, Preconditions preconditions,
                                           bool dry_run) {
   CO_TRY(check_kernel_was_seen());
+  const Snapshot snapshot = CO_TRY(co_await latest());
+  if (snapshot->balancer(name) == nullptr && orphans_.contains(name)) {
+    if (!dry_run) CO_TRY(abandon(name));
+    co_return fail(Outcome::busy,
+                   fmt::format("the host still serves {}, of which nothing else is left; it is "
+                               "taken away",
+                               to_string(name)),
+                   kRetryAfter);
+  }
   std::function<BalancerPlan(const LedgerSnapshot&)> planner =
       [this, name = std::move(name), preconditions](const LedgerSnapshot& snapshot) {
         return plan_delete(snapshot, name, preconditions, clock_.wall_now(),

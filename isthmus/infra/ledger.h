@@ -70,6 +70,7 @@ class Ledger {
   Task<Result<BalancerPlan>> put(api::LoadBalancer said, Preconditions preconditions,
                                  const Pools* pools_allowed, bool dry_run,
                                  Preferred preferred = {});
+  // busy for an orphan that has no record: it is abandoned, and gone when there is none any more.
   Task<Result<BalancerPlan>> remove(ObjectName name, Preconditions preconditions, bool dry_run);
   Task<Result<TargetSetPlan>> put(api::TargetSet said, Preconditions preconditions, bool dry_run);
   Task<Result<TargetSetPlan>> remove_target_set(ObjectName name, Preconditions preconditions,
@@ -112,7 +113,8 @@ class Ledger {
   void found_in_kernel(Orphans orphans, std::map<ObjectName, std::uint64_t> generations);
   const Orphans& orphans() const { return orphans_; }
 
-  // An administrator gives up an orphan; the reconciler removes it. absent: there is none.
+  // An administrator, or its owner by remove(), gives up an orphan; the reconciler removes it.
+  // absent: there is none.
   Result<> abandon(const ObjectName& name);
   const std::set<ObjectName>& abandoned() const { return abandoned_; }
 

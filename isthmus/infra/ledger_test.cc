@@ -218,6 +218,18 @@ TEST_F(ledger, an_orphan_is_abandoned_only_by_name_and_until_it_is_gone) {
   EXPECT_TRUE(ours.abandoned().empty());
 }
 
+TEST_F(ledger, an_orphan_whose_owner_deletes_it_is_abandoned_and_there_until_the_kernel_has_none) {
+  ours.found_in_kernel({{kWeb, {.generation = 7, .addresses = {ip("192.0.2.0")}}}}, {});
+  EXPECT_EQ(world.run(ours.remove(kWeb, {}, true)).outcome(), Outcome::busy);
+  EXPECT_TRUE(ours.abandoned().empty());
+  EXPECT_EQ(world.run(ours.remove(kWeb, {}, false)).outcome(), Outcome::busy);
+  EXPECT_EQ(ours.abandoned(), std::set<ObjectName>{kWeb});
+  ours.found_in_kernel({}, {});
+  const Result<BalancerPlan> plan = world.run(ours.remove(kWeb, {}, false));
+  ASSERT_TRUE(plan && plan->problem);
+  EXPECT_EQ(plan->problem->status, 404);
+}
+
 TEST_F(ledger, an_abandoned_orphan_that_is_put_again_stays) {
   ours.found_in_kernel({{kWeb, {.generation = 7, .addresses = {ip("192.0.2.0")}}}}, {});
   ASSERT_TRUE(ours.abandon(kWeb));
