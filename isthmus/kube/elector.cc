@@ -18,6 +18,11 @@ Duration call_max(const ElectorOptions& options) {
   return std::max(options.retry_period, options.renew_deadline / 2);
 }
 
+std::int32_t whole_seconds(Duration duration) {
+  return static_cast<std::int32_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(duration).count());
+}
+
 // Whether a write with this answer may have had its effect all the same.
 bool is_unknown(Outcome outcome) {
   return outcome == Outcome::busy || outcome == Outcome::lost || is_our_own(outcome);
@@ -168,8 +173,7 @@ Task<Result<bool>> Elector::attempt() {
 Task<Result<>> Elector::create() {
   const Moment sent = clock_.now();
   const std::string now = rfc3339_micro(clock_.wall_now());
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.lease_duration);
-  const LeaseSpec spec{options_.identity, static_cast<std::int32_t>(seconds.count()), now, now, 0};
+  const LeaseSpec spec{options_.identity, whole_seconds(options_.lease_duration), now, now, 0};
   std::string text = CO_TRY(co_await with_timeout(
       options_.renew_deadline, api_.create({name(), lease_body(options_.lease, spec)})));
   Lease lease = CO_TRY(decoder_.object<Lease>(text, options_.lease));
@@ -182,9 +186,8 @@ Task<Result<>> Elector::create() {
 
 Task<Result<>> Elector::take() {
   const Moment sent = clock_.now();
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.lease_duration);
   LeaseSpec spec = seen_.spec;
-  spec.duration_seconds = static_cast<std::int32_t>(seconds.count());
+  spec.duration_seconds = whole_seconds(options_.lease_duration);
   spec.renew_time = rfc3339_micro(clock_.wall_now());
   if (spec.holder != options_.identity) {
     spec.holder = options_.identity;
@@ -201,10 +204,11 @@ bool Elector::is_free() const {
   return holder.empty() || holder == options_.identity || clock_.now() >= expiry();
 }
 
-// By our own clock and the record's own duration. A record without one was written by hand.
+// By our own clock, and after our own duration at the earliest, as upstream counts: a record that
+// somebody edited must not make two leaders.
 Moment Elector::expiry() const {
-  if (seen_.spec.duration_seconds <= 0) return seen_at_ + options_.lease_duration;
-  return seen_at_ + std::chrono::seconds(seen_.spec.duration_seconds);
+  const Duration said = std::chrono::seconds(seen_.spec.duration_seconds);
+  return seen_at_ + std::max(said, options_.lease_duration);
 }
 
 void Elector::observe(Lease lease) {
@@ -346,6 +350,7 @@ Task<Result<bool>> Elector::renew() {
   for (int tries = 0; tries < 2; ++tries) {
     const Moment sent = clock_.now();
     LeaseSpec spec = seen_.spec;
+    spec.duration_seconds = whole_seconds(options_.lease_duration);
     spec.renew_time = rfc3339_micro(clock_.wall_now());
     Result<Lease> written = co_await write(std::move(spec));
     if (written) {

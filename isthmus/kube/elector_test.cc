@@ -150,6 +150,22 @@ TEST_F(ElectorTest, never_compares_clocks_of_different_machines) {
   EXPECT_EQ(spec("leaseTransitions"), "5");
 }
 
+TEST_F(ElectorTest, does_not_take_over_because_somebody_wrote_a_shorter_duration) {
+  Candidate a(world, api, "a", 1);
+  run(1s);
+  Candidate b(world, api, "b", 2);
+  run(1min);
+  api.inject({.verb = Verb::patch, .hang = true});
+  json::value lease = api.see(Lease::resource, kLease);
+  lease.at("spec").as_object()["leaseDurationSeconds"] = 1;
+  api.put(Lease::resource, compact_json(lease));
+  run(4s);
+  EXPECT_FALSE(b.leads());
+  run(1min);
+  EXPECT_TRUE(a.leads());
+  EXPECT_EQ(spec("leaseDurationSeconds"), "15");
+}
+
 TEST_F(ElectorTest, ignores_jumps_of_the_wall_clock) {
   Candidate a(world, api, "a", 1);
   run(1s);
