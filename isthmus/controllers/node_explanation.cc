@@ -74,6 +74,45 @@ bool add_identity(Chain& chain, const NodeFacts& facts) {
       "another manager has it; a providerID never changes, so it takes a new Node to change that");
 }
 
+// The kubelet alone makes a Node, with the providerID that it then gets; nobody may change one.
+std::string register_anew(const kube::Node& node) {
+  return fmt::format("kubectl delete node {}, and restart its kubelet, which registers it anew",
+                     node.meta.key.name);
+}
+
+// What helps, by the cause of NoMatch. What was retired is never listed again, and to advise that
+// would be to advise a mistake.
+std::string way_to_a_machine(std::string_view cause, const kube::Node& node) {
+  const bool has_id = !node.provider_id.empty();
+  if (has_id && (cause == "machine_not_found" || cause == "machine_retired")) {
+    return fmt::format(
+        "the id of a machine that is gone is never used again. If it is gone: the manager deletes "
+        "the Node, or you do: kubectl delete node {}. If it is back: give it a new id in the "
+        "cloud, then {}",
+        node.meta.key.name, register_anew(node));
+  }
+  if (cause == "machine_retired") {
+    return "the id of a machine that is gone is never used again; if it is back, give it a new id "
+           "in the cloud";
+  }
+  if (cause == "machine_unknown") {
+    return "if it is there, list it in the cloud again with the id that it has always had; if it "
+           "is gone for good, have the cloud say so (in our inventory: state: retired)";
+  }
+  if (cause == "machine_held") {
+    return "one of the two Nodes is not on that machine: look at both, and correct in the cloud "
+           "what led this one there, or delete the Node that is gone";
+  }
+  if (cause == "machine_mismatch") {
+    return fmt::format(
+        "if the kubelet runs on that very machine, correct its system UUID in the cloud; if not, "
+        "list the machine that it runs on under an id of its own{}",
+        has_id ? ", then " + register_anew(node) : "");
+  }
+  return "give exactly one machine of the cloud the Node's system UUID, name or InternalIP "
+         "(--node-match-order), or the Node's providerID to that one";
+}
+
 // Which machine it is, and why the others are not.
 bool add_machine(Chain& chain, const NodeFacts& facts, cloud::Instance& machine) {
   const std::string name = "machine";
@@ -86,9 +125,7 @@ bool add_machine(Chain& chain, const NodeFacts& facts, cloud::Instance& machine)
     }
     const kube::Event* withheld = last_event(facts.events, "NodeDeletionWithheld");
     if (withheld != nullptr) evidence += "; its deletion is withheld: " + withheld->message;
-    return chain.broken(name, evidence,
-                        "give exactly one machine of the cloud the Node's system UUID, name or "
-                        "InternalIP (--node-match-order), or the Node's providerID to that one");
+    return chain.broken(name, evidence, way_to_a_machine(none->cause, **facts.node));
   }
   machine = std::get<cloud::Instance>(match);
   std::string evidence = machine.describe();
@@ -123,8 +160,12 @@ bool add_addresses(Chain& chain, const NodeFacts& facts, const cloud::Instance& 
                         "give the machine that address in the cloud, or the kubelet another "
                         "--node-ip");
   }
-  const std::string shown = node.addresses.empty() ? "none" : describe(node.addresses);
-  if (wanted->empty() || *wanted == node.addresses) return chain.ok("addresses", shown);
+  std::string shown = node.addresses.empty() ? "none" : describe(node.addresses);
+  if (wanted->empty() || *wanted == node.addresses) {
+    const std::string left_out = addresses_left_out(machine);
+    if (!left_out.empty()) shown += "; of its machine are left out: " + left_out;
+    return chain.ok("addresses", std::move(shown));
+  }
   return chain.broken("addresses", fmt::format("{}; its machine has {}", shown, describe(*wanted)),
                       look_at_manager(facts.lease));
 }

@@ -21,7 +21,7 @@ struct NodeFacts {
   Result<SwitchFacts> safety = SwitchFacts();
   Result<Evidence> evidence = Evidence();
 
-  // The kubelet's Lease; nothing: there is none.
+  // The kubelet's Lease; nullopt: there is none.
   Result<std::optional<LeaseFacts>> heartbeat = std::optional<LeaseFacts>();
   std::vector<kube::Event> events = {};
   std::optional<Error> no_events = {};  // Why they could not be read.

@@ -150,6 +150,51 @@ TEST(node_explanation, says_why_the_deletion_of_a_gone_one_is_withheld) {
               HasSubstr("its deletion is withheld: heartbeat: its kubelet"));
 }
 
+TEST(node_explanation, advises_no_listing_of_a_machine_that_was_retired) {
+  NodeFacts facts = well();
+  facts.evidence->machines.clear();
+  const std::string next = broken(facts).next;
+  EXPECT_THAT(next, HasSubstr("never used again"));
+  EXPECT_THAT(next, HasSubstr("kubectl delete node n1. If it is back: give it a new id"));
+  EXPECT_THAT(next, EndsWith("restart its kubelet, which registers it anew"));
+  facts.evidence->machines = {machine("m1")};
+  facts.evidence->machines[0].presence = cloud::Presence::absent;
+  EXPECT_EQ(broken(facts).next, next);
+
+  node_of(facts).provider_id.clear();
+  node_of(facts).taints = {taint(kUninitializedTaint)};
+  EXPECT_THAT(broken(facts).evidence, HasSubstr("machine_retired"));
+  EXPECT_THAT(broken(facts).next, EndsWith("if it is back, give it a new id in the cloud"));
+}
+
+TEST(node_explanation, advises_what_helps_against_each_doubt_about_the_machine) {
+  NodeFacts facts = well();
+  facts.evidence->machines[0].presence = cloud::Presence::unknown;
+  EXPECT_THAT(broken(facts).next, HasSubstr("with the id that it has always had"));
+  EXPECT_THAT(broken(facts).next, HasSubstr("state: retired"));
+  facts = well();
+  facts.evidence->held_by = {{"isthmus://m1", "n0"}};
+  EXPECT_THAT(broken(facts).next, HasSubstr("one of the two Nodes"));
+  facts = well();
+  node_of(facts).system_uuid = "aaaaaaaa-0000-0000-0000-000000000001";
+  facts.evidence->machines[0].system_uuid = "bbbbbbbb-0000-0000-0000-000000000001";
+  EXPECT_THAT(broken(facts).evidence, HasSubstr("machine_mismatch"));
+  EXPECT_THAT(broken(facts).next, HasSubstr("correct its system UUID in the cloud"));
+  facts = well();
+  node_of(facts).provider_id.clear();
+  node_of(facts).taints = {taint(kUninitializedTaint)};
+  facts.evidence->machines.clear();
+  EXPECT_THAT(broken(facts).next, HasSubstr("give exactly one machine"));
+}
+
+TEST(node_explanation, names_the_addresses_that_are_left_out) {
+  NodeFacts facts = well();
+  facts.evidence->machines[0].addresses.push_back({cloud::AddressType::internal_ip, "127.0.0.1"});
+  EXPECT_EQ(explain(facts).links[6].evidence,
+            "InternalIP 10.0.0.1; of its machine are left out: InternalIP \"127.0.0.1\": a "
+            "loopback address");
+}
+
 TEST(node_explanation, stops_at_a_machine_that_is_off) {
   NodeFacts facts = well();
   facts.evidence->machines[0].power = cloud::Power::stopped;

@@ -26,12 +26,13 @@ bool contains(const Range& range, const Value& value) {
 // The addresses by which a kubelet may already have said where it is.
 std::vector<std::string> internal_ips(const kube::Node& node) {
   std::vector<std::string> addresses;
-  for (const kube::NodeAddress& address : node.addresses) {
-    if (address.type == "InternalIP") addresses.push_back(address.address);
+  for (const auto& [type, address] : node.addresses) {
+    if (type == "InternalIP" && !is_nobodys(address)) addresses.push_back(address);
   }
   const auto provided = node.meta.annotations.find(kProvidedNodeIpAnnotation).value_or("");
   for (const std::string_view part : split(provided, ',')) {
-    if (cloud::read_ip(part) && !contains(addresses, part)) addresses.emplace_back(part);
+    const bool is_address = cloud::read_ip(part) && !is_nobodys(part);
+    if (is_address && !contains(addresses, part)) addresses.emplace_back(part);
   }
   return addresses;
 }

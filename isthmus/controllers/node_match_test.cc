@@ -93,6 +93,14 @@ TEST_F(node_match, does_not_compare_what_a_node_does_not_have) {
   EXPECT_EQ(found(match_machine(node, {{machine("blank"), by_name}}, kAll)), "by-name");
 }
 
+TEST_F(node_match, does_not_take_an_address_that_every_machine_has_for_one_of_its_own) {
+  node.addresses = {{"InternalIP", "127.0.0.1"}, {"InternalIP", "::1"}};
+  node.meta.annotations.set("alpha.kubernetes.io/provided-node-ip", "127.0.0.1");
+  by_address.addresses = {{cloud::AddressType::internal_ip, "127.0.0.1"}};
+  EXPECT_EQ(found(match_machine(node, {{by_address}}, kAll)), "machine_not_found");
+  EXPECT_TRUE(query_for(node).internal_ips.empty());
+}
+
 TEST_F(node_match, names_no_more_than_a_handful_of_candidates) {
   std::vector<cloud::Instance> many;
   for (int i = 0; i < 8; ++i) many.push_back(by_name);

@@ -42,6 +42,13 @@ void note_skipped(const std::vector<std::string>& skipped, std::vector<Notice>& 
        fmt::format("labels of its machine that cannot be set: {}", fmt::join(skipped, "; "))});
 }
 
+void note_left_out(const cloud::Instance& machine, std::vector<Notice>& notices) {
+  const std::string left_out = addresses_left_out(machine);
+  if (left_out.empty()) return;
+  notices.push_back(
+      {true, "AddressesSkipped", "addresses of its machine that no Node can have: " + left_out});
+}
+
 std::optional<std::vector<kube::NodeAddress>> if_different(const kube::Node& node,
                                                            std::vector<kube::NodeAddress> wanted) {
   // The exact ordered list: comparing by type alone would see changes where there are none, and
@@ -53,8 +60,8 @@ std::optional<std::vector<kube::NodeAddress>> if_different(const kube::Node& nod
 // The one place where an Initialize is made, and so the taint is removed: every doubt has been
 // refused before.
 NodePlan initialize(const kube::Node& node, const cloud::Instance& machine,
-                    std::vector<kube::NodeAddress> addresses) {
-  NodePlan plan;
+                    std::vector<kube::NodeAddress> addresses, std::vector<Notice> notices) {
+  NodePlan plan{.what = {}, .notices = std::move(notices)};
   Initialize act{.provider_id = to_string(machine.provider_id),
                  .addresses = if_different(node, std::move(addresses))};
   note_skipped(plan_labels(node, machine, act.change), plan.notices);
@@ -71,14 +78,17 @@ NodePlan plan_tainted(const kube::Node& node, const Evidence& evidence,
     return {Refuse{kFailedToInitialize, none->message, none->cause}};
   }
   const cloud::Instance& machine = std::get<cloud::Instance>(match);
+  std::vector<Notice> notices;
+  note_left_out(machine, notices);
   auto addresses = wanted_addresses(node, machine, options.node_ip_filter);
   if (!addresses) {
     const bool annotation_is_wrong = addresses.outcome() == Outcome::invalid;
     return {Refuse{kNodeIpNotFound, addresses.error().message,
                    annotation_is_wrong ? "node_ip_unreadable" : "node_ip_not_found",
-                   annotation_is_wrong ? Retry::on_change : Retry::later}};
+                   annotation_is_wrong ? Retry::on_change : Retry::later},
+            std::move(notices)};
   }
-  return initialize(node, machine, *std::move(addresses));
+  return initialize(node, machine, *std::move(addresses), std::move(notices));
 }
 
 // A member is never taken out here: whatever is wrong with its machine, it keeps what it has.
@@ -90,6 +100,7 @@ NodePlan plan_member(const kube::Node& node, const Evidence& evidence,
   }
   const cloud::Instance& machine = std::get<cloud::Instance>(match);
   NodePlan plan;
+  note_left_out(machine, plan.notices);
   Refresh act;
   if (auto addresses = wanted_addresses(node, machine, options.node_ip_filter)) {
     act.addresses = if_different(node, *std::move(addresses));

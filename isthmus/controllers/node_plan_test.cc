@@ -10,6 +10,7 @@ using cloud::AddressType;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 kube::Node tainted() {
   return {.meta = {.key = {"", "node1"}, .uid = "u1", .resource_version = "7"},
@@ -268,6 +269,25 @@ TEST(node_plan, initializes_in_spite_of_a_bad_label_and_names_it) {
   EXPECT_EQ(made.notices[0].reason, "LabelsSkipped");
   EXPECT_THAT(made.notices[0].message, HasSubstr("rack=seven of nine: "));
   EXPECT_THAT(made.notices[0].message, HasSubstr("kubernetes.io/role=boss: the key is reserved"));
+}
+
+TEST(node_plan, leaves_out_an_address_that_no_machine_can_have_and_names_it) {
+  cloud::Instance odd = machine();
+  odd.addresses.push_back({cloud::AddressType::internal_ip, "127.0.0.1"});
+  for (const kube::Node& node : {tainted(), member()}) {
+    const NodePlan made = plan(node, {odd});
+    ASSERT_EQ(made.notices.size(), 1U);
+    EXPECT_EQ(made.notices[0].reason, "AddressesSkipped");
+    EXPECT_TRUE(made.notices[0].warning);
+    EXPECT_THAT(made.notices[0].message, HasSubstr("InternalIP \"127.0.0.1\": a loopback"));
+    EXPECT_THAT(describe(made), Not(HasSubstr("127.0.0.1")));
+  }
+  kube::Node told_to_use_it = tainted();
+  told_to_use_it.meta.annotations.set(kProvidedNodeIpAnnotation, "127.0.0.1");
+  const NodePlan refused = plan(told_to_use_it, {odd});
+  EXPECT_EQ(as<Refuse>(refused).reason, "NodeIPNotFound");
+  ASSERT_EQ(refused.notices.size(), 1U);
+  EXPECT_EQ(refused.notices[0].reason, "AddressesSkipped");
 }
 
 }  // namespace

@@ -43,8 +43,12 @@ class NodeStory : public ::testing::Test {
         {"status", {{"addresses", json::array{{{"type", "Hostname"}, {"address", name}}}}}}};
     api.put(kube::Node::resource, compact_json(node));
   }
+  // The id is a number, and that of its address.
   void add_machine(const std::string& id, const std::string& name) {
-    cloud.add(id, name, {{cloud::AddressType::internal_ip, "10.0.0." + id}}).zone = "rack-7";
+    const int number = std::stoi(id);
+    const std::string address =
+        "10.0." + std::to_string(number / 256) + "." + std::to_string(number % 256);
+    cloud.add(id, name, {{cloud::AddressType::internal_ip, address}}).zone = "rack-7";
   }
 
   // Another writer: changes the Node as it is now.
@@ -64,8 +68,7 @@ class NodeStory : public ::testing::Test {
   }
   unsigned patches() const { return api.calls(kube::testing::Verb::patch); }
 
-  void pass(Duration time) { EXPECT_TRUE(world.run(wait(time))); }
-  static Task<Result<>> wait(Duration time) { co_return co_await sleep_for(time); }
+  void pass(Duration time) { world.advance(time); }
 
   VirtualWorld world;
   kube::testing::FakeApi api{world.loop};
