@@ -21,6 +21,11 @@ constexpr std::array kLines{
               "Correct one of the two."},
     EventLine{"Node", "LabelsSkipped", kWarning,
               "Labels of the machine that Kubernetes would refuse are left out."},
+    EventLine{
+        "Node", "AddressesSkipped", kWarning,
+        "Addresses of the machine that none can have (loopback, multicast, unspecified, no IP "
+        "address) are left out; the Node keeps its own where the cloud names no other of that "
+        "type. Correct them in the cloud."},
     EventLine{"Node", "FailedToRefresh", kWarning,
               "An initialized Node keeps what it has: its machine is in doubt or gone."},
     EventLine{"Node", "ForeignProviderID", kNormal,
@@ -38,7 +43,7 @@ constexpr std::array kLines{
               "The cloud says that the machine is gone; that is being confirmed."},
     EventLine{"Node", "NodeDeletionWithheld", kWarning,
               "The Node would be deleted but for the condition that the message names, with what "
-              "would release it."},
+              "would release it. Told anew every hour."},
     EventLine{"Node", "CloudContradictsCluster", kWarning,
               "The cloud's list lacks the machine while its kubelet renews its Lease. Look at the "
               "cloud's credentials and inventory."},
@@ -50,7 +55,10 @@ constexpr std::array kLines{
               "The role lacks `delete` on `nodes`, so no Node is ever removed."},
     EventLine{"Node", "NodeWithoutProviderID", kWarning,
               "The Node has not been ready for long and says of no machine that it is it. Delete "
-              "it by hand if it is gone."},
+              "it by hand if it is gone. Told anew every hour."},
+    EventLine{"Node", "ProviderIDRefused", kWarning,
+              "The Node has not been ready for long, and the cloud says that no machine can have "
+              "its providerID. Delete it by hand if its machine is gone. Told anew every hour."},
 
     // Nodes: their routes.
     EventLine{"Node", "FailedToCreateRoute", kWarning,
@@ -76,6 +84,12 @@ constexpr std::array kLines{
     EventLine{"Namespace", "RouteRemovalWithheld", kWarning,
               "Routes without a Node are kept, because the Nodes we see may not be all there are. "
               "On `kube-system`."},
+    EventLine{"Namespace", "TargetRemovalWithheld", kWarning,
+              "Targets of load balancers whose Nodes have vanished are kept, because the Nodes we "
+              "see may not be all there are. On `kube-system`."},
+    EventLine{"Namespace", "LoadBalancerReleaseWithheld", kWarning,
+              "Load balancers without a Service are kept, because the API server may not know all "
+              "Services. On `kube-system`. If they shall go, delete them in the cloud."},
 
     // Services.
     EventLine{"Service", "EnsuringLoadBalancer", kNormal, "The cloud is asked for it."},
@@ -96,6 +110,9 @@ constexpr std::array kLines{
     EventLine{"Service", "LoadBalancerRecreated", kWarning,
               "It had vanished from the cloud and is there again, with its address."},
     EventLine{"Service", "LoadBalancerChanged", kWarning, "Somebody had edited it in the cloud."},
+    EventLine{"Service", "LoadBalancerContested", kWarning,
+              "Somebody else keeps changing it in the cloud, another manager with other flags "
+              "perhaps; it is left to them for an hour. Stop one of the two."},
     EventLine{"Service", "LoadBalancerStatusContested", kWarning,
               "Somebody else, who is named, keeps writing the status; it is left to them for an "
               "hour."},

@@ -29,11 +29,7 @@ struct cache : testing::Test {
   Result<Listing<Instance>> list(InstanceQuery query, Duration max_age) {
     return world.run(memory.list(std::move(query), max_age));
   }
-  void pass(Duration time) {
-    Scope scope(world.loop);
-    EXPECT_TRUE(world.run(wait(time)));
-  }
-  static Task<Result<>> wait(Duration time) { co_return co_await sleep_for(time); }
+  void pass(Duration time) { world.advance(time); }
 
   VirtualWorld world;
   Metrics metrics;

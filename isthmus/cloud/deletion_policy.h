@@ -1,4 +1,4 @@
-// When an instance counts as gone, in numbers. A wrong one deletes live Nodes, so each has a floor
+// When a machine counts as gone, in numbers. A wrong one deletes live Nodes, so each has a floor
 // that no flag gets below; docs/reference/differences.md compares the defaults with upstream's.
 #pragma once
 
@@ -66,6 +66,10 @@ inline constexpr std::int64_t kLatchPercentMax = 25;
 inline constexpr Duration kControlDelay = std::chrono::seconds(20);
 inline constexpr Duration kControlWatch = std::chrono::seconds(15);
 
+// With looks at the kubelets half a minute apart a control takes a minute and a half. A list that
+// could not be controlled by then is old: the cloud may have put it right long ago.
+inline constexpr Duration kControlMax = std::chrono::minutes(2);
+
 // A Node must be so old that the cloud's lists ought to have its machine.
 inline constexpr Duration kControlAgeMin = std::chrono::minutes(5);
 
@@ -77,6 +81,10 @@ inline constexpr Duration kContradictionStop = std::chrono::minutes(10);
 inline constexpr Duration kLatchQuiet = std::chrono::minutes(60);
 inline constexpr Duration kFreezeQuiet = std::chrono::minutes(15);
 inline constexpr Duration kSlowPace = std::chrono::minutes(5);
+
+// While no Node is Ready, suspicions that come and go are one incident, with one id to acknowledge,
+// until nobody has been suspected for so long.
+inline constexpr Duration kLastReadyLinger = std::chrono::minutes(10);
 
 // Candidates and deletions are counted over this window. So many are no mass, however small the
 // cluster is.
@@ -100,8 +108,10 @@ inline constexpr Duration kListAgeMax = std::chrono::minutes(1);
 // A deletion that is sent now has its answer before the lease runs out.
 inline constexpr Duration kLeaseLifeMin = std::chrono::seconds(5);
 
-// How old the live read of a Node may be when it is deleted.
-inline constexpr Duration kLiveReadAgeMax = std::chrono::seconds(5);
+// How old the live read of a Node may be when it is deleted. The kubelets are looked at in between,
+// which is ten pages of Leases for 5,000 Nodes. Whatever changes on the Node meanwhile refuses the
+// deletion, which carries the resourceVersion that was read.
+inline constexpr Duration kLiveReadAgeMax = std::chrono::seconds(30);
 
 // A Node that was never initialized is left alone for so long: whoever starts it may still be busy.
 inline constexpr Duration kUninitializedAgeMin = std::chrono::hours(1);

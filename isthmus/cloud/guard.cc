@@ -40,7 +40,7 @@ Task<Result<>> Guard::enter(Moment deadline) {
     co_return fail(Outcome::busy, "not sent: too many calls per second", next_token - loop_.now());
   }
   bool has_permit = false;
-  const Result<> entered = co_await with_deadline(deadline, take_permit_and_token(&has_permit));
+  const Result<> entered = co_await with_deadline(deadline, take_permit_and_token(has_permit));
   if (entered) co_return {};
   if (has_permit) permits_.try_send(Permit{});
   Scope& caller = co_await current_scope();
@@ -48,9 +48,9 @@ Task<Result<>> Guard::enter(Moment deadline) {
   co_return fail(Outcome::busy, "not sent: too many calls are under way");
 }
 
-Task<Result<>> Guard::take_permit_and_token(bool* has_permit) {
+Task<Result<>> Guard::take_permit_and_token(bool& has_permit) {
   CO_TRY(co_await permits_.receive());
-  *has_permit = true;
+  has_permit = true;
   CO_TRY(co_await bucket_.take());
   co_return {};
 }

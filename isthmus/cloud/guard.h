@@ -63,7 +63,7 @@ class Guard {
   class Passage;
 
   Task<Result<>> enter(Moment deadline);
-  Task<Result<>> take_permit_and_token(bool* has_permit);
+  Task<Result<>> take_permit_and_token(bool& has_permit);
   void leave(Breaker::Ticket ticket, const Error* error);
   void count(std::string_view operation, Outcome outcome, Duration duration);
   Error refused(std::string_view operation, Error error);

@@ -83,7 +83,7 @@ struct LoadBalancerSpec {
   std::optional<HealthCheck> health_check = {};
   std::vector<IpPrefix> source_ranges = {};  // Empty: everyone.
   Affinity affinity = Affinity::none;
-  std::optional<SourceAddress> source_address = {};  // Nothing: the cloud's choice.
+  std::optional<SourceAddress> source_address = {};  // nullopt: the cloud's choice.
 
   friend bool operator==(const LoadBalancerSpec&, const LoadBalancerSpec&) = default;
 };
@@ -125,7 +125,7 @@ struct LoadBalancerState {
   Health health = Health::unknown;
 
   // How many targets it has now, its own or those of its set, as the cloud counts them: machines,
-  // or the addresses of them that it sends to. Nothing: it does not say.
+  // or the addresses of them that it sends to; nullopt: it does not say.
   std::optional<std::size_t> targets = {};
   std::uint64_t repairs = 0;  // How often the cloud put something right that somebody had changed.
   std::string last_repair = {};  // What that was.

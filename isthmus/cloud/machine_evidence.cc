@@ -134,6 +134,12 @@ std::optional<Unmet> judge_live_read(const Subject& subject, const MachineEviden
     if (!evidence.live->ready) return std::nullopt;
     return Unmet{Condition::live_read, "read live, the Node is Ready", release};
   }
+  if (evidence.live && evidence.live->took > kLiveReadAgeMax) {
+    return Unmet{Condition::live_read,
+                 fmt::format("to read the Node live and then its kubelet's Lease took {}",
+                             in_words(evidence.live->took)),
+                 fmt::format("{} within {}", release, in_words(kLiveReadAgeMax))};
+  }
   return Unmet{Condition::live_read, "the Node was not read live yet", release};
 }
 

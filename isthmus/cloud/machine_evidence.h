@@ -15,7 +15,7 @@ namespace isthmus::cloud {
 
 // What its kubelet was heard of, in one look at all of them.
 struct Pulse {
-  std::optional<Moment> silent_since = {};   // Nullopt: nothing is known, silence least of all.
+  std::optional<Moment> silent_since = {};   // nullopt: nothing is known, silence least of all.
   std::optional<Moment> renewed_after = {};  // It certainly renewed later than this.
 };
 
@@ -23,6 +23,7 @@ struct Pulse {
 struct LiveRead {
   bool ready = true;
   Moment sent = {};
+  Duration took = {};  // Until its kubelet was looked at as well.
 };
 
 // A value.

@@ -135,11 +135,24 @@ TEST_F(machine_evidence, lacks_a_live_read_of_a_node_that_is_not_ready_long_enou
   evidence = whole;
   evidence.live = LiveRead{true, now.moment};
   EXPECT_THAT(missing(), ElementsAre(Condition::live_read));
-  evidence.live = LiveRead{false, now.moment - 5s - 1ns};
+  evidence.live = LiveRead{false, now.moment - kLiveReadAgeMax - 1ns};
   EXPECT_THAT(missing(), ElementsAre(Condition::live_read));
   evidence = whole;
   subject.ready = true;
   EXPECT_THAT(missing(), ElementsAre(Condition::live_read));
+}
+
+TEST_F(machine_evidence, says_when_a_live_read_was_too_old_before_the_kubelet_was_looked_at) {
+  const auto why = [this] {
+    const auto unmet = missing_evidence(subject, evidence, common, "isthmus", {}, now);
+    return unmet.empty() ? "" : unmet.front().why;
+  };
+  evidence.live = LiveRead{false, now.moment - 30s, 30s};
+  EXPECT_EQ(why(), "");
+  evidence.live = LiveRead{false, now.moment - 31s, 30s};
+  EXPECT_EQ(why(), "the Node was not read live yet");
+  evidence.live = LiveRead{false, now.moment - 31s, 31s};
+  EXPECT_EQ(why(), "to read the Node live and then its kubelet's Lease took 31s");
 }
 
 TEST_F(machine_evidence, lacks_age_unless_the_machine_was_seen) {

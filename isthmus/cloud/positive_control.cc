@@ -20,6 +20,8 @@ void PositiveControl::begin(View view) {
 PositiveControl::Findings PositiveControl::look(Moment as_of, const RenewedAfter& renewed_after,
                                                 const IsReady& is_ready) {
   Findings findings;
+  const auto is_late = [&](const View& view) { return as_of - view.ended > kControlMax; };
+  findings.unvouched = std::erase_if(views_, is_late) > 0;
   for (View& view : views_) {
     if (as_of < view.ended + kControlDelay) continue;
     for (const std::string& uid : view.accountable) {

@@ -5,7 +5,8 @@
 // Lease is a machine that runs, whatever the cloud says, so after each list the kubelets are looked
 // at: from twenty seconds after it ended, for as long as a live one takes to renew. One renewal of
 // a machine that the list lacks is a contradiction; none, and one of a Ready Node that it has,
-// verifies the list. Where nobody is Ready there is no control, and no list is ever verified.
+// verifies the list. Where nobody is Ready there is no control, and no list is ever verified. One
+// whose control comes too late is neither verified nor held against the cloud.
 #pragma once
 
 #include <deque>
@@ -35,14 +36,14 @@ class PositiveControl final {
     std::optional<Moment> looked_at = {};  // The first look that was late enough.
   };
 
-  // Since when a subject's kubelet was certainly renewed: later than this. Nullopt: not seen.
+  // Later than this the subject's kubelet certainly renewed its Lease; nullopt: it was not seen to.
   using RenewedAfter = std::function<std::optional<Moment>(const std::string& uid)>;
   using IsReady = std::function<bool(const std::string& uid)>;
 
   struct Findings {
     std::vector<std::string> contradicting = {};  // Subjects that live and were lacking.
     std::optional<View> verified = {};            // The newest that is.
-    bool unvouched = false;                       // A view is over whose control heard of nobody.
+    bool unvouched = false;  // A view is over whose control heard of nobody, or came too late.
   };
 
   // A list is to be verified. Keeps a few; while a cloud lies there is no use for more.

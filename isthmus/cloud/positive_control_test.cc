@@ -83,6 +83,26 @@ TEST_F(positive_control, verifies_nothing_while_nobody_is_heard_of) {
   EXPECT_TRUE(findings.unvouched);
 }
 
+TEST_F(positive_control, judges_no_list_that_could_not_be_controlled_in_time) {
+  begin_view();
+  renewed["gone"] = 1min;
+  renewed["well"] = 1min;
+  EXPECT_THAT(look(2min + 1s).contradicting, IsEmpty());
+  EXPECT_EQ(control.next_look(), std::nullopt);
+  EXPECT_FALSE(look(2min + 20s).verified);
+  begin_view();
+  EXPECT_THAT(look(2min).contradicting, ElementsAre("gone"));
+}
+
+TEST_F(positive_control, verifies_nothing_by_a_look_that_comes_too_late) {
+  begin_view();
+  renewed["well"] = 1min;
+  EXPECT_FALSE(look(20s).verified);
+  const PositiveControl::Findings findings = look(2min + 1s);
+  EXPECT_FALSE(findings.verified);
+  EXPECT_TRUE(findings.unvouched);
+}
+
 TEST_F(positive_control, comes_to_an_end_however_fast_lists_come) {
   renewed["well"] = 100s;
   std::size_t verified = 0;

@@ -133,7 +133,7 @@ class RouteTables {
   // Ok when it is gone with its routes. busy: that is under way; ask again.
   virtual Task<Result<>> release(std::string name) = 0;
 
-  // Tells what the table is now (nothing: there is none), then every change, in order, until the
+  // Tells what the table is now (nullopt: there is none), then every change, in order, until the
   // stream ends (lost) or the caller is cancelled. `tell` takes note and returns. unsupported: this
   // cloud does not say by itself what happens, and has to be asked.
   virtual Task<Result<>> follow(std::string name, Tell tell) = 0;
@@ -162,7 +162,7 @@ class Routes {
   virtual Task<Result<>> release(RouteState route) = 0;
 };
 
-// Packet filters in front of machines.
+// Packet filters in front of machines. No controller asks for it yet.
 class Firewalls {
  public:
   virtual ~Firewalls() = default;
@@ -170,7 +170,11 @@ class Firewalls {
   // Makes it so. A rule that is applied too early opens a door, one too late drops traffic; what
   // could not be applied is an error, never silently weaker.
   virtual Task<Result<>> ensure(FirewallSpec spec) = 0;
+
+  // Ok when it is gone and filters nothing any more.
   virtual Task<Result<>> release(std::string name) = 0;
+
+  // All that are owned by this cluster.
   virtual Task<Result<Listing<FirewallSpec>>> list() = 0;
 };
 

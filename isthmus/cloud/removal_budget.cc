@@ -50,7 +50,7 @@ std::size_t RemovalBudget::recent(Moment now) const {
 }
 
 // When the zone's bucket has a token: the bucket is replayed from what was taken, so that giving
-// back needs no arithmetic. Nullopt: it has one.
+// back needs no arithmetic. nullopt: it has one.
 std::optional<Moment> RemovalBudget::zone_free_at(const std::string& zone, Moment now) const {
   const auto burst = static_cast<double>(policy_.zone_burst);
   double tokens = burst;

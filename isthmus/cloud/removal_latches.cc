@@ -105,9 +105,10 @@ void RemovalLatches::review_zones(const Suspects& suspects, const Census& census
 
 void RemovalLatches::review_last_ready(const Suspects& suspects, const Census& census, Now now,
                                        std::vector<Fallen>& news) {
-  if (suspects.empty() || census.ready > 0) {
+  if (!suspects.empty()) suspected_at_ = now.moment;
+  if (census.ready > 0 || now.moment - suspected_at_ >= kLastReadyLinger) {
     last_ready_.release();
-  } else if (last_ready_.engage(now, "no Node is Ready")) {
+  } else if (!suspects.empty() && last_ready_.engage(now, "no Node is Ready")) {
     tell("last_ready", last_ready_, everybody(suspects), news);
   }
 }

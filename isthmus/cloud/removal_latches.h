@@ -70,6 +70,7 @@ class RemovalLatches final {
   std::map<std::string, Moment> candidates_;  // By uid: when they came under suspicion last.
   RemovalLatch cluster_{"cluster", kLatchQuiet};
   RemovalLatch last_ready_{"last-ready", std::nullopt};
+  Moment suspected_at_{};  // When somebody was under suspicion last.
   std::map<std::string, RemovalLatch> zones_;
 };
 

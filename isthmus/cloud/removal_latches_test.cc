@@ -12,6 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class removal_latches : public ::testing::Test {
  protected:
@@ -130,6 +131,31 @@ TEST_F(removal_latches, keep_the_last_node_that_is_ready) {
   populate(10, "a");
   review();
   EXPECT_EQ(latches.fallen().size(), 1U) << "somebody is Ready again";
+}
+
+TEST_F(removal_latches, tell_of_one_incident_while_no_node_is_ready_and_suspicions_come_and_go) {
+  suspect(1, "a");
+  EXPECT_THAT(review(), ElementsAre("last_ready"));
+  const std::string id = latches.fallen().at(0).id;
+
+  suspects.clear();
+  pass(9min);
+  EXPECT_THAT(review(), IsEmpty());
+  suspect(1, "a");
+  EXPECT_THAT(review(), IsEmpty());
+  ASSERT_THAT(latches.fallen(), SizeIs(1));
+  EXPECT_EQ(latches.fallen().at(0).id, id);
+
+  suspects.clear();
+  pass(10min);
+  EXPECT_THAT(review(), IsEmpty());
+  EXPECT_THAT(latches.fallen(), IsEmpty());
+
+  suspect(1, "a");
+  EXPECT_THAT(review(), ElementsAre("last_ready"));
+  populate(10, "b");
+  EXPECT_THAT(review(), IsEmpty());
+  EXPECT_THAT(latches.fallen(), IsEmpty());
 }
 
 TEST_F(removal_latches, open_by_acknowledgement_of_exactly_that_one) {

@@ -20,11 +20,11 @@ namespace isthmus::cloud {
 struct Route {
   IpPrefix destination = {};
 
-  // Nothing: it is none of this cloud's, and next_hop says where it is. A cloud that routes to
+  // nullopt: it is none of this cloud's, and next_hop says where it is. A cloud that routes to
   // machines alone refuses that.
   std::optional<ProviderId> instance = {};
 
-  // The address of the machine to send to, of the destination's family. Nothing: the cloud knows
+  // The address of the machine to send to, of the destination's family; nullopt: the cloud knows
   // the machine's own, and follows when it changes.
   std::optional<IpAddress> next_hop = {};
 
@@ -42,7 +42,7 @@ struct RouteState {
 
   IpPrefix destination = {};
 
-  // Nothing: it was made without, or the cloud does not know whose the next hop is. That is no word
+  // nullopt: it was made without, or the cloud does not know whose the next hop is. That is no word
   // about any machine; a listing of machines with a hole in it makes every route look like that.
   std::optional<ProviderId> instance = {};
   std::optional<IpAddress> next_hop = {};  // As in the Route that was asked for.

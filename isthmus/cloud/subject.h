@@ -29,7 +29,7 @@ struct Subject {
   bool is_protected = false;  // Somebody has said that this one stays.
   WallTime created = {};
 
-  // Somebody has sworn, for exactly this uid, that its machine is gone; holds until then.
+  // Somebody has confirmed, for exactly this uid, that its machine is gone; holds until then.
   std::optional<WallTime> confirmed_gone_until = {};
 
   bool is_confirmed_gone(WallTime now) const {

@@ -21,7 +21,7 @@ TEST(subject, is_counted_by_what_it_is_and_uncounted_again) {
   EXPECT_TRUE(census.zones.empty());
 }
 
-TEST(subject, is_sworn_to_be_gone_until_the_oath_runs_out) {
+TEST(subject, is_confirmed_gone_until_that_runs_out) {
   Subject subject;
   EXPECT_FALSE(subject.is_confirmed_gone(WallTime{}));
   subject.confirmed_gone_until = WallTime{} + std::chrono::hours(1);

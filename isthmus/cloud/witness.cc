@@ -70,6 +70,7 @@ void Witness::put(Subject subject, Now now) {
     record.evidence = {};
     const Result<ProviderId> id = parse_provider_id(record.subject.provider_id);
     record.has_exact_id = id && id->scheme == scheme_;
+    record.id_refused = false;
   }
   MachineEvidence& evidence = record.evidence;
   if (record.subject.ready) {
@@ -101,14 +102,16 @@ void Witness::heard_by_id(const std::string& uid, const Result<Instance>& answer
   if (sent < record.put_at) return;
   record.asked_at = sent;
   if (answer.outcome() == Outcome::invalid) {
-    // No machine of the cloud's can have such an id, so nothing follows from that none has.
-    record.has_exact_id = false;
+    // No machine of the cloud's can have such an id, so nothing follows from that none has; until
+    // the cloud says something else.
+    record.id_refused = true;
     disputes_.forget(uid);
     acquit(record, now.wall);
     review(now);
     return;
   }
   if (answer && to_string(answer->provider_id) != record.subject.provider_id) return;
+  if (answer || answer.outcome() == Outcome::absent) record.id_refused = false;
   const Presence presence = answer                                ? answer->presence
                             : answer.outcome() == Outcome::absent ? Presence::absent
                                                                   : Presence::unknown;
@@ -133,7 +136,8 @@ bool Witness::heard_of(const ProviderId& id, Moment sent, Now now) {
   const std::string provider_id = to_string(id);
   bool is_news = false;
   for (auto& [uid, record] : records_) {
-    if (record.subject.provider_id != provider_id || !record.has_exact_id) continue;
+    if (record.subject.provider_id != provider_id) continue;
+    if (!record.has_exact_id || record.id_refused) continue;
     if (sent < record.put_at || disputes_.is_said_gone(uid)) continue;
     disputes_.said_gone(uid, now.moment);
     if (!record.subject.ready) speaks_against(record, now.moment);
@@ -169,27 +173,26 @@ PositiveControl::View Witness::compare(const Listing<Instance>& listing, Moment 
     Presence& word = said.try_emplace(to_string(each.provider_id), each.presence).first->second;
     if (each.presence == Presence::present || word == Presence::absent) word = each.presence;
   }
-  const Presence lacking = Presence::absent;
   PositiveControl::View view{.started = started, .ended = now.moment};
   for (auto& [uid, record] : records_) {
     if (!record.has_exact_id || record.put_at > started) continue;
     const auto place = said.find(record.subject.provider_id);
     if (place != said.end()) {
-      compare_with(record, &place->second, now, view);
-    } else if (listing.completeness == Completeness::complete) {
-      compare_with(record, &lacking, now, view);
+      record.id_refused = false;
+      compare_with(record, place->second, now, view);
+    } else if (listing.completeness == Completeness::complete && !record.id_refused) {
+      compare_with(record, Presence::absent, now, view);
     }
   }
   return view;
 }
 
-void Witness::compare_with(Record& record, const Presence* said, Now now,
-                           PositiveControl::View& view) {
+void Witness::compare_with(Record& record, Presence said, Now now, PositiveControl::View& view) {
   const Subject& subject = record.subject;
-  if (*said == Presence::present) {
+  if (said == Presence::present) {
     speaks_for(record, Source::list, view.started, now);
     if (subject.ready && view.vouchers.size() < kVouchersMax) view.vouchers.insert(subject.uid);
-  } else if (*said == Presence::unknown) {
+  } else if (said == Presence::unknown) {
     acquit(record, now.wall);
   } else {
     record.evidence.lacked_by = view.started;
@@ -261,13 +264,16 @@ void Witness::stop_believing(const std::string& why, Moment now) {
   stop_.stop_until(now + kContradictionStop, why);
 }
 
-void Witness::read_live(const std::string& uid, bool ready, Moment sent) {
+void Witness::read_live(const std::string& uid, bool ready, Moment sent, Moment now) {
   const auto place = records_.find(uid);
-  if (place != records_.end()) place->second.evidence.live = LiveRead{ready, sent};
+  if (place != records_.end()) place->second.evidence.live = LiveRead{ready, sent, now - sent};
 }
 
 void Witness::doubt_everything() {
-  for (auto& [uid, record] : records_) record.evidence.doubt();
+  for (auto& [uid, record] : records_) {
+    record.evidence.doubt();
+    record.id_refused = false;
+  }
   disputes_.clear();
   common_.complete_list.reset();
   common_.verified_at.reset();
@@ -317,7 +323,7 @@ void Witness::count_withdrawn(Record& record, bool was_announced, Moment now) {
   latches_.suspected(record.subject, now);
 }
 
-// Who was sworn to be gone stays suspected, whatever the cloud says.
+// Who is confirmed gone stays suspected, whatever the cloud says.
 void Witness::acquit(Record& record, WallTime now) {
   record.evidence.acquit();
   if (!record.subject.is_confirmed_gone(now)) drop_suspect(record);
@@ -339,19 +345,19 @@ void Witness::call_ended(Outcome outcome, Moment now) {
   while (now - calls_.front().at > kHealthWindow) calls_.pop_front();
 }
 
-// An oath may have run out meanwhile; then only what the cloud says counts.
+// Somebody's word may have run out meanwhile; then only what the cloud says counts.
 void Witness::review(Now now) {
   disputes_.expire(now.moment);
   for (const std::string& uid : std::vector(suspects_)) {
     Record& record = records_.at(uid);
-    const bool is_sworn = record.subject.is_confirmed_gone(now.wall);
+    const bool is_confirmed_gone = record.subject.is_confirmed_gone(now.wall);
     const bool was_announced =
-        std::exchange(record.subject.announced, record.is_announced || is_sworn);
+        std::exchange(record.subject.announced, record.is_announced || is_confirmed_gone);
     count_withdrawn(record, was_announced, now.moment);
     const bool is_accused =
         record.evidence.lacked_by || record.evidence.negatives > 0 || disputes_.is_said_gone(uid);
     const bool stays = is_accused && !record.subject.ready;
-    if (!stays && !is_sworn) drop_suspect(record);
+    if (!stays && !is_confirmed_gone) drop_suspect(record);
   }
   for (Fallen& each : latches_.review(suspected_subjects(), census_, now)) {
     if (each.kind == "last_ready") continue;  // Nobody is Ready: that is no lie.
@@ -425,7 +431,7 @@ Moment Witness::due_by_id(const Record& record, Moment now) const {
 
 // Who cannot be deleted anyway need not be asked about; its latch opens by views.
 bool Witness::is_worth_confirming(const Record& record) const {
-  if (record.subject.is_protected || !record.has_exact_id) return false;
+  if (record.subject.is_protected || !record.has_exact_id || record.id_refused) return false;
   if (policy_.mode == DeletionMode::upstream) return true;
   return latches_.holding(record.subject, others_ready(census_, record.subject)).empty();
 }
@@ -444,6 +450,14 @@ bool Witness::is_suspect(const std::string& uid) const {
 const Subject* Witness::find(const std::string& uid) const {
   const auto place = records_.find(uid);
   return place == records_.end() ? nullptr : &place->second.subject;
+}
+
+std::vector<const Subject*> Witness::refused() const {
+  std::vector<const Subject*> subjects;
+  for (const auto& [uid, record] : records_) {
+    if (record.id_refused) subjects.push_back(&record.subject);
+  }
+  return subjects;
 }
 
 void Witness::begin_removal(const std::string& uid, Moment now) {

@@ -27,7 +27,7 @@
 //   witness.heard_by_id(uid, answer, now);
 //   witness.heard_pulses(as_of, pulse_of, now);
 //   if (witness.judge(uid, around, now).is_ripe()) …read live, look
-//     at the kubelets, read_live(), heard_pulses(), judge() again, delete…
+//     at the kubelets, heard_pulses(), read_live(), judge() again, delete…
 //
 // The conditions have their words in deletion_verdict.h and their numbers in deletion_policy.h.
 #pragma once
@@ -91,7 +91,7 @@ struct Contradiction {
   std::string what;               // A sentence.
 };
 
-// A resource; the switch outlives it.
+// A resource; `stop` outlives it.
 class Witness final {
  public:
   // Machines asked for by id at the same time, from the front of the suspects. With half a minute
@@ -118,7 +118,8 @@ class Witness final {
   void heard_no_list(const Error& error, Moment started, Moment now);
   void heard_pulses(Moment as_of, const std::function<Pulse(const Subject&)>& pulse_of, Now now);
   void heard_no_pulses(const Error& error, Moment now);
-  void read_live(const std::string& uid, bool ready, Moment sent);
+  // The Node, live, and then its kubelet, which was heard before this is said.
+  void read_live(const std::string& uid, bool ready, Moment sent, Moment now);
 
   // The account is another one: whatever was said before was not about our machines.
   void doubt_everything();
@@ -138,10 +139,13 @@ class Witness final {
   // The cluster has refused it: called off, and not to be tried again before.
   void deny_removal(const std::string& uid, Moment until);
 
-  // Whom the cloud says to be gone, or somebody has sworn to be, in the order in which that began.
+  // Whom the cloud says to be gone, or somebody confirms gone, in the order in which that began.
   const std::vector<std::string>& suspects() const { return suspects_; }
   bool is_suspect(const std::string& uid) const;
   const Subject* find(const std::string& uid) const;
+
+  // Those of whom the cloud said last that no machine can have their ids.
+  std::vector<const Subject*> refused() const;
 
   std::vector<Fallen> fallen() const { return latches_.fallen(); }
 
@@ -153,9 +157,10 @@ class Witness final {
 
  private:
   struct Record {
-    Subject subject = {};       // Announced also while somebody's oath holds that it is gone.
-    bool is_announced = false;  // Without any oath.
-    bool has_exact_id = false;
+    Subject subject = {};       // Announced also while it is confirmed gone.
+    bool is_announced = false;  // By itself.
+    bool has_exact_id = false;  // Of ours, whole.
+    bool id_refused = false;    // The cloud said last that no machine can have it.
     Moment put_at = {};  // With this id: what was asked earlier is about another machine, or none.
     MachineEvidence evidence = {};
     bool is_suspect = false;
@@ -177,7 +182,7 @@ class Witness final {
   void acquit(Record& record, WallTime now);
   void drop_suspect(Record& record);
   PositiveControl::View compare(const Listing<Instance>& listing, Moment started, Now now);
-  void compare_with(Record& record, const Presence* said, Now now, PositiveControl::View& view);
+  void compare_with(Record& record, Presence said, Now now, PositiveControl::View& view);
   void take_up(PositiveControl::Findings findings, Moment now);
   void caught(std::vector<std::string> contradicting, Moment now);
   void stop_believing(const std::string& why, Moment now);

@@ -132,7 +132,7 @@ TEST_F(a_brake, lets_an_acknowledged_batch_go_and_nobody_else) {
   EXPECT_FALSE(is_deleted("n50"));
 }
 
-TEST_F(a_brake, is_not_for_those_whom_somebody_swears_to_be_gone_until_the_oath_runs_out) {
+TEST_F(a_brake, is_not_for_those_who_are_confirmed_gone_until_that_runs_out) {
   add_members(100);
   deletes = false;
   const WallTime until = now.wall + 5min;
@@ -153,7 +153,7 @@ TEST_F(a_brake, is_not_for_those_whom_somebody_swears_to_be_gone_until_the_oath_
   EXPECT_TRUE(deleted.empty());
 }
 
-TEST_F(a_brake, is_for_those_whose_oath_had_run_out_before_anybody_saw_it) {
+TEST_F(a_brake, is_for_those_confirmed_gone_where_that_had_run_out_before_anybody_saw_it) {
   add_members(100);
   for (int i = 0; i < 12; ++i) {
     const std::string name = "n" + std::to_string(i);
@@ -165,7 +165,7 @@ TEST_F(a_brake, is_for_those_whose_oath_had_run_out_before_anybody_saw_it) {
   EXPECT_TRUE(deleted.empty());
 }
 
-TEST_F(a_brake, is_for_those_whose_oath_is_withdrawn) {
+TEST_F(a_brake, is_for_those_confirmed_gone_where_that_is_withdrawn) {
   const WallTime until = now.wall + 3h;
   destroy_a_dozen([&](Subject& subject) { subject.confirmed_gone_until = until; });
   expect_latch_when_withdrawn([](Subject& subject) { subject.confirmed_gone_until.reset(); });

@@ -113,6 +113,13 @@ class a_condition_of_the_cloud : public ::testing::Test, protected WitnessStage 
     for (const Unmet& each : verdict("n7").unmet) found.push_back(each.condition);
     EXPECT_EQ(found, conditions) << describe(verdict("n7"));
   }
+
+  // Calls that tell something of the cloud's health and nothing of any machine.
+  void call_it(int times, Outcome outcome) {
+    for (int i = 0; i < times; ++i) {
+      witness.heard_by_id("uid-nobody", fail(outcome, "it is so"), now.moment, now);
+    }
+  }
 };
 
 TEST_F(a_condition_of_the_cloud, exact_id_has_to_be_of_ours) {
@@ -125,7 +132,7 @@ TEST_F(a_condition_of_the_cloud, exact_id_has_to_be_of_ours) {
   }
 }
 
-TEST_F(a_condition_of_the_cloud, exact_id_is_not_replaced_by_an_oath) {
+TEST_F(a_condition_of_the_cloud, exact_id_is_not_replaced_by_somebodys_word) {
   change("n7", [&](Subject& subject) {
     subject.provider_id = "other://n7";
     subject.confirmed_gone_until = now.wall + 1h;
@@ -209,6 +216,23 @@ TEST_F(a_condition_of_the_cloud, provider_health_counts_errors) {
   list_error = Error{Outcome::lost, "cut"};
   pass(31s);
   EXPECT_TRUE(is_deleted("n7") || verdict("n7").lacks(Condition::provider_health));
+}
+
+// What was answered well makes up for what failed no longer than a failure counts.
+TEST_F(a_condition_of_the_cloud, provider_health_is_that_of_the_last_minutes_only) {
+  deletes = false;
+  destroy("n7");
+  pass(5min);
+  call_it(100, Outcome::absent);
+  pass(10s);
+  call_it(5, Outcome::lost);
+  ASSERT_FALSE(verdict("n7").lacks(Condition::provider_health)) << describe(verdict("n7"));
+  pass(kHealthWindow - 10s);
+  EXPECT_FALSE(verdict("n7").lacks(Condition::provider_health)) << describe(verdict("n7"));
+  pass(1s);  // Nobody is called in it.
+  EXPECT_TRUE(verdict("n7").lacks(Condition::provider_health)) << describe(verdict("n7"));
+  pass(10s);
+  EXPECT_FALSE(verdict("n7").lacks(Condition::provider_health)) << describe(verdict("n7"));
 }
 
 TEST_F(a_condition_of_the_cloud, protection_alone_withholds_the_deletion) {

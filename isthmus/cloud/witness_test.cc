@@ -11,6 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class a_witness : public ::testing::Test, protected testing::WitnessStage {
  protected:
@@ -49,7 +50,7 @@ TEST_F(a_witness, goes_through_all_standings) {
   around.cloud_is_open = true;
   EXPECT_TRUE(verdict("n7").is_ripe());
   look_at_kubelets();
-  witness.read_live("uid-n7", false, now.moment);
+  witness.read_live("uid-n7", false, now.moment, now.moment);
   EXPECT_TRUE(verdict("n7").deletable());
 }
 
@@ -144,6 +145,23 @@ TEST_F(a_witness, stops_everything_that_deletes_when_a_list_lacks_who_is_heard_o
   EXPECT_THAT(deleted, IsEmpty());
 }
 
+TEST_F(a_witness, holds_no_old_list_against_a_cloud_when_the_kubelets_are_heard_again) {
+  pulses_error = Error{Outcome::lost, "cut"};
+  destroy("n8");
+  const auto truth = in_list;
+  in_list = [&](const testing::Member& member) {
+    return member.subject.name == "n7" ? Presence::absent : truth(member);
+  };
+  pass(2min);
+  in_list = truth;
+  pass(5min);
+  pulses_error.reset();
+  pass(5min);
+  EXPECT_EQ(found(Lie::heartbeat), 0U);
+  EXPECT_FALSE(stop.stopped(now.moment));
+  EXPECT_TRUE(is_deleted("n8")) << describe(verdict("n8"));
+}
+
 TEST_F(a_witness, deletes_again_ten_minutes_after_a_contradiction) {
   destroy("n7");
   in_list = [](const auto&) { return Presence::absent; };
@@ -194,6 +212,46 @@ TEST_F(a_witness, keeps_a_node_whose_id_no_machine_can_have_and_no_other_for_it)
   EXPECT_THAT(lies, IsEmpty());
 }
 
+// For a while another cloud was asked.
+TEST_F(a_witness, takes_an_id_for_a_machines_again_when_the_cloud_does) {
+  const auto truth = by_id;
+  by_id = [](const testing::Member&) -> Result<Presence> {
+    return fail(Outcome::invalid, "no such scheme");
+  };
+  destroy("n7");
+  pass(5min);
+  EXPECT_EQ(witness.refused(), std::vector{witness.find("uid-n7")});
+  by_id = truth;
+  pass(4min);
+  EXPECT_TRUE(is_deleted("n7")) << describe(verdict("n7"));
+}
+
+TEST_F(a_witness, takes_an_id_for_no_machines_by_the_newest_word_only) {
+  const auto refuse = [this] {
+    witness.heard_by_id("uid-n7", fail(Outcome::invalid, "no such uid"), now.moment, now);
+    ASSERT_THAT(witness.refused(), SizeIs(1));
+  };
+  const Instance machine{.provider_id = *parse_provider_id("isthmus://n7"),
+                         .presence = Presence::present};
+  refuse();
+  witness.heard_by_id("uid-n7", fail(Outcome::lost, "cut"), now.moment, now);
+  EXPECT_THAT(witness.refused(), SizeIs(1)) << "an error is none";
+  witness.heard_by_id("uid-n7", machine, now.moment, now);
+  EXPECT_THAT(witness.refused(), IsEmpty());
+  refuse();
+  witness.heard_by_id("uid-n7", fail(Outcome::absent, "no such machine"), now.moment, now);
+  EXPECT_THAT(witness.refused(), IsEmpty());
+  refuse();
+  witness.heard_list({.items = {machine}, .completeness = Completeness::partial}, now.moment, now);
+  EXPECT_THAT(witness.refused(), IsEmpty());
+  refuse();
+  witness.doubt_everything();
+  EXPECT_THAT(witness.refused(), IsEmpty());
+  refuse();
+  change("n7", [](Subject& subject) { subject.provider_id = "isthmus://other"; });
+  EXPECT_THAT(witness.refused(), IsEmpty());
+}
+
 TEST_F(a_witness, asks_by_id_only_for_the_first_of_many) {
   for (int i = 0; i < 60; ++i) add_members(10, fmt::format("z{}", i));
   for (const auto& [name, member] : std::map(members)) {
@@ -216,7 +274,7 @@ TEST_F(a_witness, knows_its_evidence_in_words) {
   EXPECT_EQ(witness.evidence_text("nobody", now.moment), "nothing is known of it");
 }
 
-TEST_F(a_witness, believes_an_oath_at_once_and_while_all_else_is_stopped) {
+TEST_F(a_witness, believes_whoever_confirms_one_gone_at_once_and_while_all_else_is_stopped) {
   stop.stop_until(now.moment + 1h, "a lie");
   stop_kubelet("n7");
   change("n7", [&](Subject& subject) { subject.confirmed_gone_until = now.wall + 10min; });
@@ -224,7 +282,7 @@ TEST_F(a_witness, believes_an_oath_at_once_and_while_all_else_is_stopped) {
   EXPECT_TRUE(is_deleted("n7"));
 }
 
-TEST_F(a_witness, forgets_an_oath_that_has_run_out) {
+TEST_F(a_witness, forgets_who_was_confirmed_gone_when_that_has_run_out) {
   deletes = false;
   change("n7", [&](Subject& subject) { subject.confirmed_gone_until = now.wall + 1min; });
   pass(30s);

@@ -60,7 +60,7 @@ class WitnessStage {
   }
   Member& at(const std::string& name) { return members.at(name); }
 
-  // The machine stops to run: its kubelet falls silent, and after 40 s the Node is not Ready.
+  // The machine stops running: its kubelet falls silent, and after 40 s the Node is not Ready.
   void stop_kubelet(const std::string& name) {
     at(name).kubelet_runs = false;
     at(name).silent_from = now.moment;
@@ -211,7 +211,7 @@ class WitnessStage {
       const Verdict before = witness.judge(uid, around, now);
       if (reads_live && (before.is_ripe() || before.deletable())) {
         look_at_kubelets();
-        witness.read_live(uid, members.at(name).subject.ready, now.moment);
+        witness.read_live(uid, members.at(name).subject.ready, now.moment, now.moment);
       }
       if (!deletes || !witness.judge(uid, around, now).deletable()) continue;
       witness.begin_removal(uid, now.moment);

@@ -51,7 +51,7 @@ std::vector<Unmet> Witness::missing(const Record& record, Now now) const {
   }
   Unmets missing = missing_evidence(subject, record.evidence, common_, scheme_, policy_, now);
   if (subject.is_confirmed_gone(now.wall)) {
-    // Somebody's oath stands for all of it but the id.
+    // Somebody's word stands for all of it but the id.
     std::erase_if(missing, [](const Unmet& each) { return each.condition != Condition::exact_id; });
   }
   return missing;
@@ -61,14 +61,17 @@ void Witness::judge_health(const Surroundings& around, Moment now, Unmets& unmet
   const auto add = [&](std::string why, std::string release) {
     unmet.push_back({Condition::provider_health, std::move(why), std::move(release)});
   };
+  // The oldest are only dropped when a call ends: here both counts are of the same window.
+  const auto is_recent = [&](const Call& each) { return now - each.at <= kHealthWindow; };
+  const auto recent = std::ranges::count_if(calls_, is_recent);
   const auto failed = std::ranges::count_if(
-      calls_, [&](const Call& each) { return each.failed && now - each.at <= kHealthWindow; });
+      calls_, [&](const Call& each) { return each.failed && is_recent(each); });
   if (!around.cloud_is_known) {
     add("the cloud is not the one that it was, or does not say", "it has to be the same account");
   } else if (!around.cloud_is_open) {
     add("the cloud limits us or does not answer", "it has to answer");
-  } else if (failed * 100 >= std::ssize(calls_) * kErrorPercentMax && failed > 0) {
-    add(fmt::format("{} of {} calls to the cloud failed within {}", failed, calls_.size(),
+  } else if (failed * 100 >= recent * kErrorPercentMax && failed > 0) {
+    add(fmt::format("{} of {} calls to the cloud failed within {}", failed, recent,
                     format_duration(kHealthWindow)),
         fmt::format("fewer than {} % may", kErrorPercentMax));
   } else if (!common_.complete_list || now - *common_.complete_list > kListAgeMax) {
@@ -77,7 +80,7 @@ void Witness::judge_health(const Surroundings& around, Moment now, Unmets& unmet
   }
 }
 
-// The stop is about what the cloud says; somebody's oath is something else.
+// The stop is about what the cloud says; somebody's word is something else.
 void Witness::judge_room(const Record& record, Now now, Unmets& unmet) const {
   const auto append = [&](Unmets more) { std::ranges::move(more, std::back_inserter(unmet)); };
   append(latches_.holding(record.subject, others_ready(census_, record.subject)));

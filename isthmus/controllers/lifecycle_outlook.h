@@ -12,7 +12,7 @@
 
 namespace isthmus::controllers {
 
-// Nothing: nothing is to be said. `machine` is what the cloud has just answered about the Node's
+// nullopt: nothing is to be said. `machine` is what the cloud has just answered about the Node's
 // providerID; null: that there is none.
 std::optional<Outlook> lifecycle_outlook_of(const kube::Node& node, const cloud::Instance* machine,
                                             const LifecyclePlanOptions& options, Moment now);

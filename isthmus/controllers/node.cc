@@ -233,7 +233,7 @@ Result<NodeController::Step> NodeController::cloud_failed(const kube::Node& node
     // Not told about members: an outage of the cloud would be told a thousand times. An outage is
     // one story, although its calls may be lost, late or not sent in turns.
     teller_.tell(kube::reference_to(node),
-                 {{true, "FailedToInitialize",
+                 {{true, kFailedToInitialize,
                    fmt::format("the cloud cannot be asked about its machine: {}: {}",
                                to_string(error.outcome), error.message),
                    refused ? "cloud refuses" : "cloud is out"}});

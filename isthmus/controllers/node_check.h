@@ -30,7 +30,7 @@ bool is_local(const kube::Service& service);
 // its HTTP answer; a connection is accepted there, and often at the node port, on every Node.
 //
 // Then each health-check annotation replaces one value. Who replaces protocol, port or path has a
-// check of his own, which `auto` leaves alone.
+// check of their own, which `auto` leaves alone.
 //
 // A complaint: annotations that contradict each other or the policy, and Local without a
 // healthCheckNodePort and without a port of its own.

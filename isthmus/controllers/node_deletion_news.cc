@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "isthmus/controllers/node_subject.h"
+#include "isthmus/controllers/pauses.h"
 
 namespace isthmus::controllers {
 namespace {
@@ -62,15 +63,14 @@ void NodeDeletionNews::forget(const kube::ObjectKey& key, const std::string& uid
   words_.forget(key);
   suspicions_.erase(uid);
   nameless_.erase(uid);
+  refused_.erase(uid);
   lied_about_.erase(uid);
 }
 
 std::optional<Moment> NodeDeletionNews::due() const {
   std::optional<Moment> due;
   const auto consider = [&](Moment moment) { due = std::min(due.value_or(moment), moment); };
-  for (const auto& [uid, each] : nameless_) {
-    if (!each.is_told) consider(each.since + no_id_after_);
-  }
+  for (const auto& [uid, each] : nameless_) consider(due_of(each));
   if (doors_.stop.stopped(doors_.clock.now())) consider(doors_.stop.until());
   return due;
 }
@@ -79,6 +79,7 @@ std::vector<std::string> NodeDeletionNews::tell(const cloud::Surroundings& aroun
   tell_contradictions();
   look_at_breakers();
   tell_nameless();
+  tell_refused();
   return tell_suspects(around);
 }
 
@@ -184,19 +185,22 @@ bool NodeDeletionNews::tell_suspect(const cloud::Subject& subject, const cloud::
   Suspicion& suspicion = place->second;
   suspicion.last = now;
   if (is_new) {
-    const bool is_sworn = subject.is_confirmed_gone(doors_.clock.wall_now());
+    const bool is_confirmed_gone = subject.is_confirmed_gone(doors_.clock.wall_now());
     doors_.recorder.normal(
         kube::reference_to(*node), "InstanceMissing",
-        is_sworn ? fmt::format("{} says that its machine is gone", kNodeConfirmedGoneAnnotation)
-                 : fmt::format("the cloud says that {} is gone; this Node is deleted when that is "
-                               "certain",
-                               subject.provider_id));
+        is_confirmed_gone
+            ? fmt::format("{} says that its machine is gone", kNodeConfirmedGoneAnnotation)
+            : fmt::format("the cloud says that {} is gone; this Node is deleted when that is "
+                          "certain",
+                          subject.provider_id));
   }
   const cloud::Unmet* leading = verdict.leading();
   if (leading == nullptr) return is_new;
   const bool is_overdue = now - suspicion.since >= kOverdue;
   if (passes_by_itself(leading->condition) && !is_overdue) return is_new;
-  if (!suspicion.told.insert(leading->condition).second) return is_new;
+  const auto [told, is_first] = suspicion.told.try_emplace(leading->condition, now);
+  if (!is_first && now - told->second < kTellAgain) return is_new;
+  told->second = now;
   doors_.recorder.warning(kube::reference_to(*node), "NodeDeletionWithheld",
                           sentence(verdict, *leading));
   doors_.log.warning("node deletion withheld",
@@ -209,15 +213,39 @@ bool NodeDeletionNews::tell_suspect(const cloud::Subject& subject, const cloud::
 
 void NodeDeletionNews::tell_nameless() {
   for (auto& [uid, each] : nameless_) {
-    if (each.is_told || doors_.clock.now() - each.since < no_id_after_) continue;
-    const NodePtr node = doors_.nodes.find(each.key);
-    if (!node || node->meta.uid != uid) continue;
-    each.is_told = true;
-    doors_.recorder.warning(
-        kube::reference_to(*node), "NodeWithoutProviderID",
-        "it is not Ready and has no providerID, so nobody knows which machine it is and it is "
-        "never deleted by us; if its machine is gone, delete it by hand");
+    tell_unidentified(uid, each, "NodeWithoutProviderID",
+                      "it is not Ready and has no providerID, so nobody knows which machine it is "
+                      "and it is never deleted by us; if its machine is gone, delete it by hand");
   }
+}
+
+void NodeDeletionNews::tell_refused() {
+  std::set<std::string> uids;
+  for (const cloud::Subject* subject : doors_.witness.refused()) {
+    if (subject->ready) continue;
+    uids.insert(subject->uid);
+    const kube::ObjectKey key{"", subject->name};
+    Unidentified& each = refused_.try_emplace(subject->uid, key, doors_.clock.now()).first->second;
+    tell_unidentified(
+        subject->uid, each, "ProviderIDRefused",
+        fmt::format("it is not Ready, and the cloud says that no machine can have the providerID "
+                    "{}, so as long as it says so we do not delete the Node; if its machine is "
+                    "gone, delete it by hand",
+                    subject->provider_id));
+  }
+  std::erase_if(refused_, [&](const auto& each) { return !uids.contains(each.first); });
+}
+
+Moment NodeDeletionNews::due_of(const Unidentified& each) const {
+  return each.told_at ? *each.told_at + kTellAgain : each.since + no_id_after_;
+}
+
+void NodeDeletionNews::tell_unidentified(const std::string& uid, Unidentified& each,
+                                         std::string_view reason, std::string message) {
+  const NodePtr node = doors_.nodes.find(each.key);
+  if (doors_.clock.now() < due_of(each) || !node || node->meta.uid != uid) return;
+  each.told_at = doors_.clock.now();
+  doors_.recorder.warning(kube::reference_to(*node), std::string(reason), std::move(message));
 }
 
 }  // namespace isthmus::controllers

@@ -5,15 +5,18 @@
 //   CloudContradictsCluster   the cloud's list lacks its machine, and its kubelet lives
 //   CloudContradictsItself    the cloud takes back what it says of its machine
 //   NodeWithoutProviderID     nobody knows which machine it is, and it is not Ready
+//   ProviderIDRefused         likewise: the cloud says that no machine can have its id
 //   InvalidAnnotation         what somebody has written there has no effect
 //
-// Each is told once, and again only after it has not been so for a while.
+// Each is told once, and again only after it has not been so for a while. Why a Node is kept, and
+// that nobody knows its machine, is told anew every hour, for so long does an event last.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isthmus/base/log.h"
@@ -42,7 +45,8 @@ class NodeDeletionNews final {
     Logger& log;
   };
 
-  // A Node without a providerID is told of when it has not been Ready for so long.
+  // A Node without a providerID, or with one that the cloud refuses, is told of when it has not
+  // been Ready for so long.
   NodeDeletionNews(Duration no_id_after, Doors doors);
 
   // A Node as it is now; the ones that are gone.
@@ -61,12 +65,12 @@ class NodeDeletionNews final {
   struct Suspicion {
     Moment since = {};
     Moment last = {};  // When it was last so.
-    std::set<cloud::Condition> told = {};
+    std::map<cloud::Condition, Moment> told = {};
   };
-  struct Nameless {
+  struct Unidentified {
     kube::ObjectKey key = {};
     Moment since = {};
-    bool is_told = false;
+    std::optional<Moment> told_at = {};
   };
 
   NodePtr find(const std::string& uid) const;
@@ -77,15 +81,20 @@ class NodeDeletionNews final {
   std::vector<std::string> tell_suspects(const cloud::Surroundings& around);
   bool tell_suspect(const cloud::Subject& subject, const cloud::Verdict& verdict);
   void tell_nameless();
+  void tell_refused();
+  Moment due_of(const Unidentified& each) const;
+  void tell_unidentified(const std::string& uid, Unidentified& each, std::string_view reason,
+                         std::string message);
 
   const Duration no_id_after_;
   const Doors doors_;
-  Teller words_;                                 // About annotations.
-  std::map<std::string, Suspicion> suspicions_;  // By uid.
-  std::map<std::string, Nameless> nameless_;     // Likewise.
-  std::map<std::string, Moment> lied_about_;     // By uid: when that was found out last.
-  std::set<std::string> fallen_;                 // Breakers that were told, by id…
-  std::set<std::string> acknowledged_;           // …and those of them that are acknowledged.
+  Teller words_;                                  // About annotations.
+  std::map<std::string, Suspicion> suspicions_;   // By uid.
+  std::map<std::string, Unidentified> nameless_;  // Likewise: without a providerID…
+  std::map<std::string, Unidentified> refused_;   // …and with one that no machine can have.
+  std::map<std::string, Moment> lied_about_;      // By uid: when that was found out last.
+  std::set<std::string> fallen_;                  // Breakers that were told, by id…
+  std::set<std::string> acknowledged_;            // …and those of them that are acknowledged.
 };
 
 }  // namespace isthmus::controllers

@@ -53,8 +53,7 @@ class deletion_news : public ::testing::Test {
   }
   void tell() { EXPECT_THAT(news.tell({.lease_left = 10s}), IsEmpty()); }
   cloud::Now now() const { return {world.loop.now(), world.loop.wall_now()}; }
-  void pass(Duration time) { EXPECT_TRUE(world.run(wait(time))); }
-  static Task<Result<>> wait(Duration time) { co_return co_await sleep_for(time); }
+  void pass(Duration time) { world.advance(time); }
 
   VirtualWorld world;
   kube::Store<kube::Node> nodes;
@@ -119,6 +118,19 @@ TEST_F(deletion_news, tell_at_once_what_does_not_pass_by_itself_and_late_what_do
   EXPECT_EQ(events.count("NodeDeletionWithheld n4"), 1U);
 }
 
+TEST_F(deletion_news, tell_again_after_an_hour_why_it_is_kept_for_events_do_not_last) {
+  put("n4", false, true);
+  says_gone("n4");
+  tell();
+  pass(59min);
+  tell();
+  EXPECT_EQ(events.count("NodeDeletionWithheld n4"), 1U);
+  pass(1min);
+  tell();
+  tell();
+  EXPECT_EQ(events.count("NodeDeletionWithheld n4"), 2U);
+}
+
 TEST_F(deletion_news, tell_of_a_mass_and_of_whoever_acknowledges_it) {
   for (int i = 0; i < 10; ++i) {
     put("n" + std::to_string(i), false);
@@ -170,7 +182,33 @@ TEST_F(deletion_news, tell_of_a_node_without_an_id_when_it_is_ill_for_long) {
   tell();
   tell();
   EXPECT_EQ(events.count("Warning NodeWithoutProviderID nameless"), 1U);
+  EXPECT_EQ(*news.due(), world.loop.now() + 1h);
+  pass(1h);
+  tell();
+  EXPECT_EQ(events.count("Warning NodeWithoutProviderID nameless"), 2U);
+  node.provider_id = "isthmus://n3";
+  put(node);
   EXPECT_EQ(news.due(), std::nullopt);
+}
+
+TEST_F(deletion_news, tell_of_a_node_whose_id_the_cloud_refuses_when_it_is_ill_for_long) {
+  for (const bool ready : {true, false}) {
+    put(ready ? "n3" : "n4", ready);
+    witness.heard_by_id(ready ? "n3" : "n4", fail(Outcome::invalid, "no such uid"),
+                        world.loop.now(), now());
+  }
+  tell();
+  pass(14min);
+  tell();
+  EXPECT_THAT(events.lines, IsEmpty());
+  pass(1min);
+  tell();
+  tell();
+  EXPECT_THAT(events.lines,
+              ElementsAre("Warning ProviderIDRefused n4: it is not Ready, and the cloud says that "
+                          "no machine can have the providerID isthmus://n4, so as long as it says "
+                          "so we do not delete the Node; if its machine is gone, delete it by "
+                          "hand"));
 }
 
 TEST_F(deletion_news, tell_of_an_annotation_that_has_no_effect) {

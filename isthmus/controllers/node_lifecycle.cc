@@ -49,7 +49,7 @@ NodeLifecycleController::NodeLifecycleController(NodeLifecycleOptions options, D
       news_(options_.no_id_report_after, {doors_.nodes, witness_, doors_.stop, doors_.safety,
                                           doors_.recorder, doors_.loop, metrics_, doors_.log}),
       contested_(doors_.loop, doors_.metrics, {.controller = std::string(kName)}),
-      disputes_(doors_.recorder) {
+      contests_(doors_.recorder) {
   doors_.nodes.subscribe([this](const kube::Difference<kube::Node>& each) { note(each); });
   hearsay_ = doors_.lists.on_gone([this](const cloud::ProviderId& id, Moment sent) {
     if (witness_.heard_of(id, sent, now())) wake_.set();
@@ -64,7 +64,7 @@ void NodeLifecycleController::note(const kube::Difference<kube::Node>& differenc
     take_in(*difference.after);
   } else {
     contested_.forget(difference.key);
-    disputes_.forget(difference.key);
+    contests_.forget(difference.key);
   }
 }
 
@@ -81,8 +81,9 @@ void NodeLifecycleController::take_in(const kube::Node& node) {
   known.ready = is_ready(node);
   known.was_ready = known.was_ready || known.ready;
   if (has_changed) known.ready_changed_at = doors_.loop.now();
+  const std::optional<Moment> news_due = news_.due();
   news_.note(node);
-  if (news_.due()) wake_.set();
+  if (news_.due() != news_due) wake_.set();
 
   if (is_of_scheme(node, options_.plan.scheme)) {
     witness_.put(subject_of(node), now());
@@ -168,6 +169,7 @@ void NodeLifecycleController::look_at_cloud() {
   const bool is_known = doors_.cloud_health().is_known;
   if (is_known != cloud_is_known_) {
     witness_.doubt_everything();
+    cloud_known_since_ = doors_.loop.now();
     doors_.log.info(is_known ? "the cloud has said who it is" : "who the cloud is, is not known",
                     {});
   }
@@ -210,7 +212,7 @@ Task<Result<NodeLifecycleController::Step>> NodeLifecycleController::attempt(Nod
   }
   const std::vector<Wish> allowed = contested_.may_write(node->meta, wishes_of(plan.change));
   CO_TRY(co_await contested_.learn_writers(doors_.api, kube::name_of(*node)));
-  disputes_.tell(kube::reference_to(*node), contested_.notices(node->meta));
+  contests_.tell(kube::reference_to(*node), contested_.notices(node->meta));
   plan.change = limited_to(allowed, std::move(plan.change));
   if (!plan.change.empty()) {
     Step step = CO_TRY(co_await change_taints(node, std::move(plan)));
@@ -226,7 +228,8 @@ LifecyclePlan NodeLifecycleController::plan_for(const kube::Node& node,
   if (place == known_.end()) return {.why = "nothing is known of it"};
   const LifecycleFacts facts{.report = rounds_.report(node.meta.uid),
                              .ready_changed_at = place->second.ready_changed_at,
-                             .silence = rounds_.silence(node.meta.key.name)};
+                             .silence = rounds_.silence(node.meta.key.name),
+                             .believed_since = cloud_believed_since()};
   return plan_lifecycle(node, facts, verdict, options_.plan, doors_.loop.now());
 }
 
@@ -240,6 +243,12 @@ cloud::Surroundings NodeLifecycleController::around() const {
           .cloud_is_known = cloud_is_known_ && health.is_known,
           .lease_left = doors_.leads_for(),
           .mutations_stopped = doors_.safety.mutations_stopped()};
+}
+
+// nullopt: it was caught, or nobody knows which it is.
+std::optional<Moment> NodeLifecycleController::cloud_believed_since() const {
+  if (!around().cloud_is_known || doors_.stop.stopped(doors_.loop.now())) return std::nullopt;
+  return std::max(cloud_known_since_, doors_.stop.until());
 }
 
 Task<Result<NodeLifecycleController::Step>> NodeLifecycleController::change_taints(
@@ -279,7 +288,7 @@ Task<Result<NodeLifecycleController::Step>> NodeLifecycleController::remove(Node
   if (options_.policy.mode != cloud::DeletionMode::upstream) {
     CO_TRY(co_await rounds_.look_at_kubelets());
   }
-  witness_.read_live(live->meta.uid, is_ready(*live), sent);
+  witness_.read_live(live->meta.uid, is_ready(*live), sent, doors_.loop.now());
   if (!verdict(*live).deletable()) co_return Step{.finished = kube::Action::done()};
   Step step = CO_TRY(co_await remove_live(live));
   co_return step;
@@ -288,12 +297,13 @@ Task<Result<NodeLifecycleController::Step>> NodeLifecycleController::remove(Node
 Task<Result<NodeLifecycleController::Step>> NodeLifecycleController::remove_live(NodePtr live) {
   // Once it is gone, nothing is known of it any more.
   const cloud::Subject* subject = witness_.find(live->meta.uid);
-  const bool is_sworn = subject != nullptr && subject->is_confirmed_gone(doors_.loop.wall_now());
+  const bool is_confirmed_gone =
+      subject != nullptr && subject->is_confirmed_gone(doors_.loop.wall_now());
   const std::string evidence = witness_.evidence_text(live->meta.uid, doors_.loop.now());
   witness_.begin_removal(live->meta.uid, doors_.loop.now());
   Result<> gone = co_await writer_.remove(live);
   if (gone) {
-    removed(*live, is_sworn, evidence);
+    removed(*live, is_confirmed_gone, evidence);
     co_return Step{.finished = kube::Action::done()};
   }
   if (gone.outcome() == Outcome::conflict) {
@@ -334,7 +344,7 @@ Error NodeLifecycleController::removal_failed(const kube::Node& node, Error erro
   return error;
 }
 
-void NodeLifecycleController::removed(const kube::Node& node, bool is_sworn,
+void NodeLifecycleController::removed(const kube::Node& node, bool is_confirmed_gone,
                                       const std::string& evidence) {
   metrics_.deleted.add();
   doors_.log.info("node deleted", {{"node", node.meta.key.name},
@@ -342,12 +352,13 @@ void NodeLifecycleController::removed(const kube::Node& node, bool is_sworn,
                                    {"resourceVersion", node.meta.resource_version},
                                    {"providerID", node.provider_id},
                                    {"mode", to_string(options_.policy.mode)},
-                                   {"sworn", is_sworn},
+                                   {"confirmedGone", is_confirmed_gone},
                                    {"age", doors_.loop.wall_now() - node.meta.creation_time},
                                    {"evidence", evidence}});
-  const std::string why = is_sworn ? fmt::format("its annotation {} says that its machine is gone",
-                                                 kNodeConfirmedGoneAnnotation)
-                                   : "it does not exist in the cloud provider";
+  const std::string why = is_confirmed_gone
+                              ? fmt::format("its annotation {} says that its machine is gone",
+                                            kNodeConfirmedGoneAnnotation)
+                              : "it does not exist in the cloud provider";
   doors_.recorder.normal(kube::reference_to(node), "DeletingNode",
                          fmt::format("Deleting node {} because {}", node.meta.key.name, why));
   forget(node.meta.uid);

@@ -146,9 +146,10 @@ class NodeLifecycleController final : public kube::Reconciler {
   Task<Result<Step>> remove_live(NodePtr live);
   void removal_denied(const kube::Node& node, const Error& error);
   Error removal_failed(const kube::Node& node, Error error);
-  void removed(const kube::Node& node, bool is_sworn, const std::string& evidence);
+  void removed(const kube::Node& node, bool is_confirmed_gone, const std::string& evidence);
   LifecyclePlan plan_for(const kube::Node& node, const cloud::Verdict& verdict) const;
   cloud::Surroundings around() const;
+  std::optional<Moment> cloud_believed_since() const;
   cloud::Now now() const { return {doors_.loop.now(), doors_.loop.wall_now()}; }
 
   const NodeLifecycleOptions options_;
@@ -159,9 +160,10 @@ class NodeLifecycleController final : public kube::Reconciler {
   NodeLifecycleMetrics metrics_;
   NodeDeletionNews news_;
   ContestedFields contested_;
-  Teller disputes_;                     // About contested fields.
+  Teller contests_;                     // About contested fields.
   std::map<std::string, Known> known_;  // By uid.
   bool cloud_is_known_ = true;
+  Moment cloud_known_since_ = Moment::min();
   std::optional<Moment> round_began_;  // While one is under way.
   Signal wake_;
   std::shared_ptr<const cloud::InstanceCache::OnGone> hearsay_;  // Heard for as long as it lives.

@@ -50,8 +50,11 @@ bool runs(const LifecycleFacts& facts) {
   return facts.report && facts.report->power == cloud::Power::running;
 }
 
+// What was said before the cloud could be believed says nothing of how long the machine is off.
 bool is_off_for_good(const LifecycleFacts& facts, Moment now) {
-  return is_off(facts, now) && facts.report->asked_at - facts.report->since >= kOffForLongEnough &&
+  if (!is_off(facts, now) || !facts.believed_since) return false;
+  const Moment since = std::max(facts.report->since, *facts.believed_since);
+  return facts.report->asked_at - since >= kOffForLongEnough &&
          now - facts.ready_changed_at >= kOffForLongEnough &&
          facts.silence.value_or(Duration::zero()) >= kOffForLongEnough;
 }

@@ -38,9 +38,12 @@ struct MachineReport {
 
 // What is known besides the Node itself.
 struct LifecycleFacts {
-  std::optional<MachineReport> report = {};  // Nullopt: the cloud has not been asked.
+  std::optional<MachineReport> report = {};  // nullopt: the cloud has not been asked.
   Moment ready_changed_at = {};              // When we saw Ready change, or saw the Node first.
   std::optional<Duration> silence = {};      // Of its kubelet, lately; nullopt: not looked at.
+
+  // Since when the cloud has been the one it was, and no liar; nullopt: it is not now.
+  std::optional<Moment> believed_since = {};
 };
 
 struct LifecyclePlan {
@@ -57,7 +60,9 @@ bool is_watched(const kube::Node& node, const LifecyclePlanOptions& options);
 
 // The decision. A shutdown taint follows what the cloud says, both ways: it is set only on a Node
 // that is initialized and not Ready, by an answer of the last minute, and it also goes when the
-// Node has been Ready for a minute, because then the machine runs, whatever the cloud says.
+// Node has been Ready for a minute, because then the machine runs, whatever the cloud says. The
+// out-of-service taint, by which pods and volumes are taken from a machine, is only set for what a
+// cloud says that can be believed.
 LifecyclePlan plan_lifecycle(const kube::Node& node, const LifecycleFacts& facts,
                              const cloud::Verdict& verdict, const LifecyclePlanOptions& options,
                              Moment now);

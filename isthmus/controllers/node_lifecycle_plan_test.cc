@@ -95,6 +95,7 @@ TEST_F(lifecycle_plan, gives_up_for_lost_only_what_was_off_and_silent_for_a_minu
   facts.report->since = now - 60s;
   facts.ready_changed_at = now - 60s;
   facts.silence = 60s;
+  facts.believed_since = now - 60s;
   const LifecycleFacts enough = facts;
   EXPECT_EQ(plan(),
             "change; taint node.kubernetes.io/out-of-service=nodeshutdown:NoExecute: its machine "
@@ -108,6 +109,11 @@ TEST_F(lifecycle_plan, gives_up_for_lost_only_what_was_off_and_silent_for_a_minu
   facts.silence = 59s;
   EXPECT_EQ(plan(), "leave alone: it is as its machine is");
   facts.silence.reset();
+  EXPECT_EQ(plan(), "leave alone: it is as its machine is");
+  facts = enough;
+  facts.believed_since = now - 59s;
+  EXPECT_EQ(plan(), "leave alone: it is as its machine is");
+  facts.believed_since.reset();
   EXPECT_EQ(plan(), "leave alone: it is as its machine is");
   facts = enough;
   options.out_of_service = false;

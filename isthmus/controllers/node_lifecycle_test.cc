@@ -63,35 +63,6 @@ TEST_F(node_lifecycle, keeps_a_stopped_machines_node_for_ever) {
   EXPECT_EQ(value("isthmus_nodes_deleted_total"), 0);
 }
 
-class node_lifecycle_with_out_of_service : public testing::LifecycleStory {
- protected:
-  node_lifecycle_with_out_of_service() : LifecycleStory({.plan = {.out_of_service = true}}) {}
-};
-
-TEST_F(node_lifecycle_with_out_of_service, taints_after_a_confirmed_power_off_and_untaints) {
-  add_nodes(20);
-  start();
-  shut_down("node3");
-  pass(60s);
-  EXPECT_FALSE(has_taint("node3", kOutOfServiceTaint));
-  pass(3min);
-  EXPECT_TRUE(has_taint("node3", kOutOfServiceTaint));
-  power_on("node3");
-  start_kubelet("node3");
-  pass(75s);
-  EXPECT_FALSE(has_taint("node3", kOutOfServiceTaint));
-  EXPECT_FALSE(has_taint("node3", kShutdownTaint));
-}
-
-TEST_F(node_lifecycle_with_out_of_service, never_taints_while_the_kubelet_is_heard_of) {
-  add_nodes(20);
-  start();
-  machine("node3").power = cloud::Power::stopped;
-  set_ready("node3", false);
-  pass(1h);
-  EXPECT_FALSE(has_taint("node3", kOutOfServiceTaint));
-}
-
 // --- Gone
 // ------------------------------------------------------------------------------------------
 
@@ -182,6 +153,28 @@ TEST_F(node_lifecycle, looks_at_the_kubelet_once_more_and_leaves_a_node_that_is_
   EXPECT_GE(api.calls(Verb::get, "nodes"), 1U);
   EXPECT_EQ(api.calls(Verb::remove), 0U);
   EXPECT_TRUE(exists("node7"));
+}
+
+TEST_F(node_lifecycle, deletes_also_where_a_look_at_the_kubelets_takes_long) {
+  add_nodes(100);
+  start();
+  heartbeats.takes = 20s;
+  destroy("node7");
+  pass(6min);
+  EXPECT_FALSE(exists("node7"));
+}
+
+TEST_F(node_lifecycle, says_on_the_node_that_a_look_at_the_kubelets_takes_too_long) {
+  add_nodes(100);
+  start();
+  heartbeats.takes = 40s;
+  destroy("node7");
+  pass(30min);
+  EXPECT_TRUE(exists("node7"));
+  EXPECT_EQ(events.count("Warning NodeDeletionWithheld node7: its machine seems to be gone, and it "
+                         "is kept (live_read): to read the Node live and then its kubelet's Lease "
+                         "took 40s; "),
+            1U);
 }
 
 TEST_F(node_lifecycle, deletes_nothing_by_what_was_said_while_nobody_knew_who_the_cloud_is) {
@@ -345,7 +338,7 @@ TEST_F(node_lifecycle, says_on_the_node_why_it_is_kept_once) {
   EXPECT_EQ(value("isthmus_node_deletions_withheld{condition=\"protected\"}"), 0);
 }
 
-TEST_F(node_lifecycle, believes_an_oath_for_exactly_this_node_until_it_runs_out) {
+TEST_F(node_lifecycle, believes_whoever_confirms_exactly_this_node_gone_until_that_runs_out) {
   add_nodes(100);
   start();
   cloud.faults.error = Error{Outcome::lost, "out"};  // Until then nothing would be known of it.
@@ -423,9 +416,26 @@ TEST_F(node_lifecycle, reports_a_node_without_an_id_and_never_deletes_it) {
   set_ready("nameless", false);
   pass(14min);
   EXPECT_EQ(events.count("NodeWithoutProviderID"), 0U);
-  pass(2h);
+  pass(50min);
   EXPECT_EQ(events.count("Warning NodeWithoutProviderID nameless"), 1U);
+  pass(1h);
+  EXPECT_EQ(events.count("Warning NodeWithoutProviderID nameless"), 2U);
   EXPECT_TRUE(exists("nameless"));
+}
+
+TEST_F(node_lifecycle, reports_a_node_whose_id_the_cloud_refuses_and_deletes_it_when_it_does_not) {
+  add_nodes(20);
+  start();
+  lies.refuses_ids = true;
+  destroy("node7");
+  pass(14min);
+  EXPECT_EQ(events.count("ProviderIDRefused"), 0U);
+  pass(30min);
+  EXPECT_EQ(events.count("Warning ProviderIDRefused node7"), 1U);
+  EXPECT_TRUE(exists("node7"));
+  lies.refuses_ids = false;
+  pass(6min);
+  EXPECT_FALSE(exists("node7"));
 }
 
 TEST_F(node_lifecycle, leaves_a_node_that_is_being_deleted_alone) {

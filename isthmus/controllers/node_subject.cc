@@ -33,24 +33,24 @@ bool is_announced(const kube::Node& node) {
                              [&](std::string_view key) { return node.find_taint(key) != nullptr; });
 }
 
-struct Oath {
+struct ConfirmedGone {
   std::string_view uid;
   WallTime until;
 };
 
-std::optional<Oath> parse_oath(std::string_view text) {
+std::optional<ConfirmedGone> parse_confirmed_gone(std::string_view text) {
   const std::size_t at = text.rfind('@');
   if (at == std::string_view::npos) return std::nullopt;
   const std::optional<WallTime> until = kube::parse_rfc3339(text.substr(at + 1));
   if (!until) return std::nullopt;
-  return Oath{text.substr(0, at), *until};
+  return ConfirmedGone{text.substr(0, at), *until};
 }
 
 std::optional<WallTime> confirmed_gone_until(const kube::Node& node) {
   const auto text = node.meta.annotations.find(kNodeConfirmedGoneAnnotation);
-  const std::optional<Oath> oath = text ? parse_oath(*text) : std::nullopt;
-  if (!oath || oath->uid != node.meta.uid) return std::nullopt;
-  return oath->until;
+  const std::optional<ConfirmedGone> said = text ? parse_confirmed_gone(*text) : std::nullopt;
+  if (!said || said->uid != node.meta.uid) return std::nullopt;
+  return said->until;
 }
 
 }  // namespace
@@ -87,14 +87,14 @@ cloud::Subject subject_of(const kube::Node& node) {
 std::optional<std::string> complaint_about(const kube::Node& node) {
   const auto text = node.meta.annotations.find(kNodeConfirmedGoneAnnotation);
   if (!text) return std::nullopt;
-  const std::optional<Oath> oath = parse_oath(*text);
-  if (!oath) {
+  const std::optional<ConfirmedGone> said = parse_confirmed_gone(*text);
+  if (!said) {
     return fmt::format("{}: {} is not \"<uid>@<RFC 3339 time>\"", kNodeConfirmedGoneAnnotation,
                        quoted(*text));
   }
-  if (oath->uid == node.meta.uid) return std::nullopt;
+  if (said->uid == node.meta.uid) return std::nullopt;
   return fmt::format("{}: the uid is {}, and this Node's is {}", kNodeConfirmedGoneAnnotation,
-                     quoted(oath->uid), node.meta.uid);
+                     quoted(said->uid), node.meta.uid);
 }
 
 }  // namespace isthmus::controllers

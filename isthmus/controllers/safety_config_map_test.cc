@@ -36,6 +36,13 @@ TEST(safety_settings, what_is_neither_true_nor_false_stops_and_is_told) {
   }
 }
 
+TEST(safety_settings, bytes_that_are_no_text_stop_and_are_told_as_one_line) {
+  const std::string utf16("\xff\xfet\0r\0u\0e\0", 10);  // As some shells write a file.
+  const SafetySettings settings = read_safety_settings({{"stop-all-mutations", utf16}});
+  EXPECT_TRUE(settings.stop_all_mutations);
+  EXPECT_THAT(settings.mistakes, ElementsAre(HasSubstr(R"(t\u0000r\u0000u\u0000e)")));
+}
+
 TEST(safety_settings, a_key_that_is_none_is_told_with_those_there_are) {
   const SafetySettings settings = read_safety_settings({{"stop-all-mutation", "true"}});
   EXPECT_FALSE(settings.stop_all_mutations);
@@ -90,13 +97,7 @@ class SafetyConfigMapTest : public ::testing::Test {
             R"({"metadata": {"namespace": "kube-system", "name": "isthmus-safety"}, "data": )" +
                 data + "}");
   }
-  void pass(Duration time) {
-    const auto slept = world.run([](Duration duration) -> Task<Result<>> {
-      CO_TRY(co_await sleep_for(duration));
-      co_return Result<>{};
-    }(time));
-    EXPECT_TRUE(slept);
-  }
+  void pass(Duration time) { world.advance(time); }
   Result<> write(Duration time = 1ms) {
     return world.run(gate.pass([](Duration duration) -> Task<Result<>> {
       CO_TRY(co_await sleep_for(duration));
@@ -134,6 +135,22 @@ TEST_F(SafetyConfigMapTest, nothing_is_written_before_it_was_looked_at) {
   put(R"({"stop-all-mutations": "true"})");
   start();
   EXPECT_EQ(write().outcome(), Outcome::cancelled);
+}
+
+TEST_F(SafetyConfigMapTest, what_stands_under_binary_data_counts_as_under_data) {
+  start();
+  const auto put_binary = [this](const std::string& base64) {
+    put(R"({}, "binaryData": {"stop-all-mutations": ")" + base64 + R"("})");
+    pass(1ms);
+  };
+  put_binary("dHJ1ZQ==");  // true
+  EXPECT_TRUE(safety.mutations_stopped());
+  EXPECT_THAT(told.lines, ElementsAre(HasSubstr("MutationsStopped: ")));
+  put_binary("ZmFsc2U=");  // false
+  EXPECT_FALSE(safety.mutations_stopped());
+  put_binary("//50AHIAdQBlAA==");  // true, in UTF-16
+  EXPECT_TRUE(safety.mutations_stopped());
+  EXPECT_THAT(told.lines.back(), HasSubstr("InvalidSafetySetting: stop-all-mutations: "));
 }
 
 TEST_F(SafetyConfigMapTest, stops_everything_at_once_and_lets_it_go_on_again) {

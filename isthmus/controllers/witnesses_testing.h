@@ -2,6 +2,7 @@
 // renew or do not, and people who acknowledge and stop.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,10 +26,12 @@ class LyingInstances final : public cloud::Instances {
   explicit LyingInstances(cloud::Instances& next) : next_(next) {}
 
   bool knows_none_by_id = false;
+  bool refuses_ids = false;
   bool lists_none = false;
   bool lied = false;  // It has said so at least once.
 
   Task<Result<cloud::Instance>> get(cloud::ProviderId id) override {
+    if (refuses_ids) co_return fail(Outcome::invalid, "no machine has such an id");
     Result<cloud::Instance> answer = co_await next_.get(std::move(id));
     if (!answer || !knows_none_by_id) co_return answer;
     lied = true;
@@ -57,13 +60,15 @@ class FakeHeartbeats final : public Heartbeats {
   }
   std::optional<Error> error = {};
   std::size_t reads = 0;
+  Duration takes = 10ms;  // A look.
 
   Task<Result<HeartbeatSnapshot>> read(Duration) override {
     ++reads;
-    CO_TRY(co_await sleep_for(10ms));
+    const Moment sent = loop_.now();
+    CO_TRY(co_await sleep_for(takes));
     if (error) co_return std::unexpected(*error);
     const Moment before = list_.as_of;
-    list_.as_of = loop_.now() - 10ms;
+    list_.as_of = std::max(before, sent);
     list_.looking_since = std::min(list_.looking_since, list_.as_of);
     for (const std::string& node : running_) see(node, text(), before);
     for (const auto& [node, renewed] : stopped_) see(node, renewed, before);

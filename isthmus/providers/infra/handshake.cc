@@ -65,9 +65,12 @@ Task<Result<>> Handshake::shake() {
 
 Task<Result<api::ServerInfo>> Handshake::server_with(std::string_view capability) {
   if (info_ && info_->has(capability)) co_return *info_;
-  api::ServerInfo info = CO_TRY(co_await ask());
-  if (info.has(capability)) co_return info;
-  co_return fail(Outcome::unsupported, lack_of(capability));
+  Result<api::ServerInfo> asked = co_await ask();
+  if (asked.outcome() == Outcome::invalid) asked.error().outcome = Outcome::lost;
+  if (asked && !asked->has(capability)) {
+    co_return fail(Outcome::unsupported, lack_of(capability));
+  }
+  co_return asked;
 }
 
 Task<Result<>> Handshake::needs(std::string_view capability) {

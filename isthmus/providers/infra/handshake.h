@@ -11,9 +11,10 @@
 namespace isthmus::providers::infra {
 
 // A resource; the client outlives it. All of it can fail as Client::server_info does, with
-// unsupported for a server of another version of the protocol, with invalid for one whose provider
-// ids have another scheme than ours, and with denied where the token is of another owner than the
-// configuration says.
+// unsupported for a server of another version of the protocol, and with denied where the token is
+// of another owner than the configuration says. A server whose provider ids have another scheme
+// than ours is invalid to shake(), and lost to whoever asks for something on it: that another
+// server answers does not make the question wrong, and it is to be asked again.
 class Handshake final {
  public:
   // An empty owner: whoever the server takes us for.

@@ -49,6 +49,17 @@ TEST_F(handshake, is_refused_to_a_server_of_another_version_or_scheme) {
   EXPECT_THAT(refused.error().message, HasSubstr("other://"));
 }
 
+// What is asked for is not wrong, and is to be asked for again.
+TEST_F(handshake, with_a_server_of_another_scheme_is_no_answer_to_who_asks_for_something) {
+  change([](api::ServerInfo& said) { said.provider_id_scheme = "other"; });
+  const Result<> needed = world.run(hands.needs(api::capability::instances));
+  EXPECT_EQ(needed.outcome(), Outcome::lost);
+  EXPECT_THAT(needed.error().message, HasSubstr("other://"));
+  EXPECT_EQ(owner(hands).outcome(), Outcome::lost);
+  change([](api::ServerInfo& said) { said.provider_id_scheme = "isthmus"; });
+  EXPECT_EQ(owner(hands), "prod");
+}
+
 TEST_F(handshake, names_what_the_server_lacks_and_asks_again_whether_it_still_does) {
   change([](api::ServerInfo& said) { said.capabilities = {"instances"}; });
   EXPECT_TRUE(world.run(hands.shake()));
