@@ -6,15 +6,11 @@
 #include "isthmus/base/scope.h"
 #include "isthmus/controllers/cluster_identity.h"
 #include "isthmus/controllers/node.h"
+#include "isthmus/controllers/pauses.h"
 #include "isthmus/controllers/route_impl.h"
 
 namespace isthmus::controllers {
 namespace {
-
-// A stream that ended is opened again within a second, and while that fails twice a minute.
-constexpr BackoffPolicy kFollowBackoff{
-    .start = std::chrono::seconds(1), .cap = std::chrono::seconds(30), .jitter = Jitter::half};
-constexpr Duration kFollowQuiet = std::chrono::minutes(2);
 
 // A cloud that does not tell by itself may be another one tomorrow.
 constexpr Duration kSilentAgainAfter = std::chrono::minutes(10);
@@ -125,7 +121,7 @@ Task<Result<>> RouteController::Inside::follow_cloud() {
     // Then passes ask, as often as they have to; they say as well if it has no routes at all.
     const bool is_silent = ended.outcome() == Outcome::unsupported;
     if (!ended && !is_silent && !std::exchange(is_out, true)) {
-      log.warning("news of routes are interrupted", {{"error", ended.error()}});
+      log.warning("news of routes is interrupted", {{"error", ended.error()}});
     }
     CO_TRY(co_await sleep_for(is_silent ? kSilentAgainAfter : backoff.next()));
   }
@@ -146,7 +142,7 @@ void RouteController::Inside::note(const kube::Difference<kube::Node>& differenc
 }
 
 void RouteController::Inside::hear(std::optional<cloud::RouteTableState> table, bool is_first) {
-  if (std::exchange(is_out, false)) log.info("news of routes are back", {});
+  if (std::exchange(is_out, false)) log.info("news of routes is back", {});
   is_heard = true;
   // Told before our last ensure or get was answered; what came since is told next.
   const std::uint64_t known = std::max(book.sent_generation, book.generation);

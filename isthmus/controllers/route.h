@@ -18,9 +18,8 @@
 // comes when the Nodes have changed and been quiet for a moment, when the cloud says that somebody
 // else changed it, and every --route-reconciliation-period. The key of a Node is about that Node:
 // its condition, its events, and where the cloud is told each route its routes; so what fails for
-// one backs off alone, as a controller of its own kind would (docs/decisions/0013)
-// Nodes). Node keys are put there by the table's run and by news of the cloud, so that a heartbeat
-// costs nothing.
+// one backs off alone, as a controller of its own kind would (docs/decisions/0013). Node keys are
+// put there by the table's run and by news of the cloud, so that a heartbeat costs nothing.
 //
 // It assumes that the store follows the API server and that runs of one key never overlap
 // (kube/controller.h).
@@ -70,7 +69,7 @@ struct RouteControllerOptions {
   RouteRemovalLimits removals;
 };
 
-// What the controller is made of and lives shorter than.
+// What the controller is given; all of it outlives it.
 struct RouteDoors {
   kube::Store<kube::Node>& nodes;  // Keeps the annotations of node_projection().
   kube::ApiDoor& api;

@@ -31,7 +31,7 @@ struct RouteBook {
   // Why the last attempt at a single route failed, or the last ensure of the table left it out.
   std::map<IpPrefix, cloud::RouteState> failed = {};
 
-  // What the cloud said of the table; nothing: there is none. A route that stood, and that it has
+  // What the cloud said of the table; nullopt: there is none. A route that stood, and that it has
   // not looked at since something else changed, still stands.
   void learn(const std::optional<cloud::RouteTableState>& table);
   void learn(const cloud::Listing<cloud::RouteState>& listing);

@@ -55,7 +55,7 @@ class Chaos final : public testing::RouteStory {
       look();
     }
     heal();
-    pass(80min);  // A condition that somebody fought over is left to him for an hour.
+    pass(80min);  // A condition that somebody fought over is left to them for an hour.
     check_the_end();
     kill();
   }

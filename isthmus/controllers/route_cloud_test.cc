@@ -60,7 +60,7 @@ class WayToCloud final : public cloud::Provider, private cloud::RouteTables {
   const Get get_;
 };
 
-// News are faster than the answer.
+// News is faster than the answer.
 Task<Answer> answer_late(cloud::RouteTables& tables, cloud::RouteTableSpec spec) {
   Answer answer = co_await tables.ensure(std::move(spec));
   CO_TRY(co_await sleep_for(3s));

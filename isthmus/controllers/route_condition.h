@@ -37,7 +37,7 @@ struct RouteCondition {
 // Whose the condition is, where it is not ours: the reason that says so.
 std::optional<std::string_view> other_owner(const kube::Node& node);
 
-// What has to be written; nothing: it says so already, or is not ours.
+// What has to be written; nullopt: it says so already, or is not ours.
 std::optional<RouteCondition> due_condition(const kube::Node& node, Reach reach);
 
 }  // namespace isthmus::controllers

@@ -82,6 +82,8 @@ TEST_P(route_gone, stays_while_no_node_is_seen_at_all) {
   EXPECT_EQ(standing(), 3U);
   EXPECT_EQ(events.count("Warning RouteRemovalWithheld kube-system: 3 routes"), 1U);
   EXPECT_TRUE(measures("isthmus_route_removals_withheld 3"));
+  pass(1h);  // By now the API server has forgotten the event.
+  EXPECT_EQ(events.count("RouteRemovalWithheld"), 2U);
   add_node(1);
   pass(5min);
   EXPECT_EQ(standing(), 1U);
@@ -189,6 +191,8 @@ TEST_P(route_gone, is_not_cut_short_while_a_node_that_is_not_seen_has_it) {
   api.bookmark();
   pass(5min);
   EXPECT_EQ(routed("10.244.3.64/26"), "5");
+  EXPECT_EQ(routed(3), "")
+      << "the Node that has part of it is seen now, and has a route of its own";
 }
 
 // ST-R1: the watched Nodes lack a third of what there is.

@@ -101,7 +101,8 @@ struct RouteController::Inside {
   std::set<std::pair<IpPrefix, std::string>> confirmed = {};  // By the Node's uid.
   Moment confirmed_at = {};
   std::optional<Error> trouble = {};  // Why the last pass failed.
-  std::string held_because = {};  // Why nothing is taken away, as it was logged; empty: it may be.
+  std::string held_because = {};  // Why nothing is taken away, as it was told; empty: it may be.
+  Moment held_told_at{};
 
   Signal dirty = {};          // The Nodes have changed.
   bool nodes_changed = true;  // And no pass has begun since.
@@ -111,8 +112,8 @@ struct RouteController::Inside {
   std::uint64_t heard_generation = 0;  // It has told of, since an ensure or get was begun.
   bool is_out = false;                 // Its outage was logged.
   std::map<kube::ObjectKey, Moment> unreached_since = {};
-  std::set<kube::ObjectKey> told =
-      {};  // Nodes that are looked at until nothing is wrong with them.
+  // Nodes that are looked at until nothing is wrong with them.
+  std::set<kube::ObjectKey> told = {};
   bool other_owner_told = false;
   ContestedFields contested;
   RouteMetrics metrics;

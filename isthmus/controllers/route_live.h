@@ -26,11 +26,8 @@ class LivePodCidrs {
   // Whether that Node has exactly this destination.
   bool has(const IpPrefix& destination, const std::string& uid) const;
 
-  // Whether any Node has a destination that overlaps this one.
-  bool any_overlaps(const IpPrefix& destination) const;
-
-  // Likewise, one that is not in what we see, where Nodes have been added as they are watched.
-  // Whose the destination is was decided without it.
+  // Whether a Node has a destination that overlaps this one and is not in what we see, where Nodes
+  // have been added as they are watched. Whose the destination is was decided without it.
   bool any_unseen_overlaps(const IpPrefix& destination, const LivePodCidrs& seen) const;
 
  private:

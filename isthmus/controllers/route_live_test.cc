@@ -29,9 +29,9 @@ TEST_F(route_live, reads_every_page_of_the_nodes) {
   const auto live = read();
   ASSERT_TRUE(live);
   EXPECT_EQ(live->nodes(), 5U);
-  EXPECT_TRUE(live->any_overlaps(prefix("10.244.4.0/24")));
-  EXPECT_TRUE(live->any_overlaps(prefix("10.244.4.64/26")));
-  EXPECT_FALSE(live->any_overlaps(prefix("10.244.9.0/24")));
+  EXPECT_TRUE(live->any_unseen_overlaps(prefix("10.244.4.0/24"), {}));
+  EXPECT_TRUE(live->any_unseen_overlaps(prefix("10.244.4.64/26"), {}));
+  EXPECT_FALSE(live->any_unseen_overlaps(prefix("10.244.9.0/24"), {}));
 }
 
 TEST_F(route_live, knows_whose_a_cidr_is_whatever_its_spelling) {

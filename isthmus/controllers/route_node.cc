@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "isthmus/controllers/pauses.h"
 #include "isthmus/kube/checked_patch.h"
 
 namespace isthmus::controllers {
@@ -73,12 +74,11 @@ Task<Result<kube::Action>> RouteController::Inside::sync_node(kube::ObjectKey ke
   if (!made) co_return std::unexpected(made.error());
   const std::optional<Moment> next_try = contested.next_try(node->meta);
   if (!next_try) co_return kube::Action::done();
-  co_return kube::Action::again_after(
-      std::max<Duration>(*next_try - loop.now(), std::chrono::seconds(1)));
+  co_return kube::Action::again_after(std::max<Duration>(*next_try - loop.now(), kSoonest));
 }
 
 // Tells what there is to tell, and writes the condition if it is due. One that somebody else keeps
-// writing over is left to him for a while.
+// writing over is left to them for a while.
 Task<Result<>> RouteController::Inside::report(NodePtr node, std::optional<RouteCondition> due,
                                                std::vector<Notice> notices) {
   std::string message = "RouteController created a route";
@@ -204,7 +204,7 @@ std::vector<Notice> RouteController::Inside::notices_of(const kube::Node& node,
 }
 
 // A route that was asked for takes a moment; until then nothing is written and nobody is told.
-// Nothing: there is nothing to wait for.
+// nullopt: there is nothing to wait for.
 std::optional<Duration> RouteController::Inside::patience_left(const kube::Node& node,
                                                                const NodeRoutes& entry) {
   const kube::ObjectKey& key = node.meta.key;

@@ -43,7 +43,7 @@ class RouteRemovals final {
   // Something was removed.
   void removed(Moment now) { removed_at_ = now; }
 
-  // When the next pass is worth while; nothing: no route is suspected.
+  // When the next pass is worth while; nullopt: no route is suspected.
   std::optional<Moment> next_pass() const;
 
   std::size_t suspects() const { return suspects_.size(); }

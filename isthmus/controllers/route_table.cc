@@ -8,6 +8,7 @@
 
 #include "isthmus/base/fan_out.h"
 #include "isthmus/base/scope.h"
+#include "isthmus/controllers/pauses.h"
 #include "isthmus/controllers/pod_cidr.h"
 
 namespace isthmus::controllers {
@@ -125,6 +126,10 @@ Task<Result<>> RouteController::Inside::verify() {
   confirmed_at = asked_at;
   make_plan();
   judge(live, due);
+  if (const Result<> released = brakes(); !released && !due.empty()) {
+    hold(released.error());
+    due.clear();
+  }
   removing = std::move(due);
   co_return Result<>{};
 }
@@ -148,7 +153,7 @@ std::vector<RouteState> RouteController::Inside::removable() {
 }
 
 // Drops from `due` what a Node has after all, and confirms what needs it: the Node has the
-// destination, and no Node that the plan knows nothing of has part of it.
+// destination. Either only where no Node that the plan knows nothing of has part of it.
 void RouteController::Inside::judge(const LivePodCidrs& live, std::vector<RouteState>& due) {
   LivePodCidrs seen;
   for (const auto& [key, node] : nodes.all()) {
@@ -163,9 +168,7 @@ void RouteController::Inside::judge(const LivePodCidrs& live, std::vector<RouteS
   }
   if (live.nodes() == 0) due.clear();
   std::erase_if(due, [&](const RouteState& state) {
-    if (!live.any_overlaps(state.destination)) {
-      return !has(plan.ownerless, state);
-    }
+    if (!live.any_unseen_overlaps(state.destination, seen)) return !has(plan.ownerless, state);
     removals.acquit(state.destination);
     log.warning("a route is kept: the API server knows a Node that has it, and we do not see it",
                 {{"destination", to_string(state.destination)}});
@@ -185,11 +188,13 @@ Result<> RouteController::Inside::brakes() const {
   return deletions_are_safe();
 }
 
-// L12 of the invariants: a held removal is in a log line, a metric and an event.
+// A removal that is held back is told three ways: in the log, by a metric and by an event.
 void RouteController::Inside::hold(const Error& why) {
   metrics.withheld.set(static_cast<double>(plan.ownerless.size()));
-  if (plan.ownerless.empty() || held_because == why.message) return;
+  if (plan.ownerless.empty()) return;
+  if (held_because == why.message && loop.now() - held_told_at < kTellAgain) return;
   held_because = why.message;
+  held_told_at = loop.now();
   log.warning("routes without a Node are kept",
               {{"routes", plan.ownerless.size()}, {"why", why.message}});
   recorder.warning(
@@ -274,10 +279,11 @@ Task<Result<bool>> RouteController::Inside::release_singles() {
   co_return true;
 }
 
-// Its destination may have found a Node since the pass began; then it is no longer ownerless.
+// Its destination may have found a Node since the pass began; then it is no longer ownerless. So
+// may a brake have been put on, of which the next pass tells.
 Task<Result<>> RouteController::Inside::release_one(RouteState state, Inside& self) {
   if (self.plan_is_old) self.make_plan();
-  if (!has(self.plan.ownerless, state)) co_return Result<>{};
+  if (!has(self.plan.ownerless, state) || !self.brakes()) co_return Result<>{};
   CO_TRY(co_await self.singles->release(state));
   self.book.routes.erase(state.destination);
   self.metrics.removed.add();
@@ -292,7 +298,7 @@ kube::Action RouteController::Inside::next_look() const {
   const bool must_ask = tables != nullptr && !is_heard && !book.settled;
   if (must_ask) next = std::min(next, options.unsettled_again_after);
   if (const std::optional<Moment> pass = removals.next_pass(); pass && brakes()) {
-    next = std::min(next, std::max<Duration>(*pass - loop.now(), std::chrono::seconds(1)));
+    next = std::min(next, std::max<Duration>(*pass - loop.now(), kSoonest));
   }
   return kube::Action::again_after(next);
 }
