@@ -32,9 +32,7 @@ class ApiServer:
         self._process = Process(
             "apiserver", [programs.apiserver(), "--dir", self._path("state"), *self._arguments],
             self._path("apiserver.log"), pipes=True)
-        line = self._process.stdout.readline()
-        assert line, f"the API server did not start, see {self._process.log}"
-        facts = json.loads(line)
+        facts = json.loads(self._process.read_line(START_SECONDS))
         self.server = facts["server"]
         self.kubeconfig = facts["kubeconfig"]
         self._etcd = facts["etcd"]

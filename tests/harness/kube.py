@@ -63,13 +63,14 @@ class Kube:
     def delete(self, path):
         return self.request("DELETE", path)
 
-    def delete_all(self, path):
-        self.request("DELETE", path)
+    delete_all = delete  # Of a collection: everything in it.
 
     def watch(self, path, revision=None):
-        """A rest.Lines of watch events from `revision` (default: now) on."""
+        """A rest.Lines of watch events from `revision` (default: now) on, for as long as any story
+        takes: by itself a server ends it after half an hour or more."""
         revision = revision or self.revision(path)
-        status, lines = self.client.stream(path, query={"watch": "1", "resourceVersion": revision})
+        status, lines = self.client.stream(path, query={
+            "watch": "1", "resourceVersion": revision, "timeoutSeconds": "7200"})
         assert status == 200, status
         return lines
 
@@ -107,7 +108,6 @@ class Kube:
         self.delete_all(NODES)
         self.delete_all(EVENTS)
         self.client.request("DELETE", LEASE)
-
 
     def remove_services(self):
         for service in self.items(ALL_SERVICES):

@@ -1,6 +1,7 @@
 """Child processes that are ended by pid and leave a log."""
 
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -51,6 +52,15 @@ class Process:
     def output(self):
         with open(self.log, encoding="utf-8", errors="replace") as log:
             return log.read()
+
+    def read_line(self, seconds):
+        """The next line that it says on its pipe. AssertionError when it says none in time, or has
+        ended. For programs that write a line at once, and the next only after it was read."""
+        ready, _, _ = select.select([self.stdout], [], [], seconds)
+        line = self.stdout.readline() if ready else b""
+        why = "ended" if ready else f"said nothing for {seconds} s"
+        assert line, f"{self.name} {why}, see {self.log}: {self.output()[-2000:]}"
+        return line
 
     def send(self, number):
         self._child.send_signal(number)

@@ -9,10 +9,6 @@ class Rules:
     def __init__(self, net):
         self._items = net.kernel() or []
 
-    @property
-    def is_there(self):
-        return bool(self._items)
-
     def slots(self, address, protocol="TCP", port=80):
         """How many slots each target's address owns at a listener."""
         return collections.Counter(

@@ -198,11 +198,12 @@ class Site:
 
     def balancer(self, name):
         """The load balancer of the Service of that name, with all of its status; None: none."""
-        uid = next((each["metadata"]["name"] for each in self.balancers()
-                    if each["metadata"]["labels"].get("isthmus.dev/service-name") == name), None)
-        if uid is None:
+        full_name = next(
+            (each["metadata"]["name"] for each in self.balancers()
+             if each["metadata"]["labels"].get("isthmus.dev/service-name") == name), None)
+        if full_name is None:
             return None
-        answer = self.infra.client.request("GET", f"{BALANCERS}/{uid}")
+        answer = self.infra.client.request("GET", f"{BALANCERS}/{full_name}")
         return answer.json() if answer.status == 200 else None
 
     def held(self):

@@ -28,6 +28,9 @@ from .processes import Process, Stage
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
+# How long flows.py may take to say something; it gives up a flow after two seconds.
+ANSWER_SECONDS = 60
+
 
 @dataclasses.dataclass
 class Machine:
@@ -142,8 +145,10 @@ class Topology:
         """While it lasts, the client has an address and answers for it on the link."""
         added = f"{address}/{128 if ':' in address else 32} dev eth0"
         self.client.ip(f"address add {added}" + (" nodad" if ":" in address else ""))
-        yield
-        self.client.ip(f"address del {added}")
+        try:
+            yield
+        finally:
+            self.client.ip(f"address del {added}")
 
     def ask(self, address, port=PORT, *, udp=False, count=1, sources=(), timeout=2, path="/",
             namespace=None):
@@ -287,9 +292,7 @@ class _Client:
             os.path.join(net.directory, "flows.log"), pipes=True)
 
     def _read(self):
-        line = self._process.stdout.readline()
-        assert line, self._process.output()
-        return json.loads(line)
+        return json.loads(self._process.read_line(ANSWER_SECONDS))
 
     def end(self):
         self._process.end()
@@ -319,7 +322,7 @@ class Load(_Client):
 
     def __init__(self, net, address, port):
         super().__init__(net, address, port, "--until-eof")
-        assert self._process.stdout.readline() == b"asking\n"
+        assert self._process.read_line(ANSWER_SECONDS) == b"asking\n"
 
     def stop(self):
         """How it went: {"asked", "failed", "errors"}."""
