@@ -48,7 +48,6 @@ class Channel {
   // No more values: waiting senders fail, receivers get what is left and then nullopt.
   void close();
 
-  bool is_closed() const { return closed_; }
   std::size_t size() const { return values_.size(); }
 
  private:

@@ -231,9 +231,8 @@ void WorkQueue::release(Item& item) {
 }
 
 void WorkQueue::end_if_drained() {
-  if (!shutting_down_ || depth_ > 0 || !running_.empty()) return;
+  if (!is_drained()) return;
   while (!getters_.empty()) getters_.front<Get>().leave(Outcome::cancelled);
-  drained_.set();
 }
 
 void WorkQueue::refresh_metrics() {
@@ -255,7 +254,7 @@ bool WorkQueue::Get::start(Context& context, std::coroutine_handle<> self) {
     settle(Outcome::ok);
     return false;
   }
-  if (queue_.drained_.is_set()) {
+  if (queue_.is_drained()) {
     settle(Outcome::cancelled);
     return false;
   }
@@ -265,7 +264,7 @@ bool WorkQueue::Get::start(Context& context, std::coroutine_handle<> self) {
 
 Result<WorkQueue::Key> WorkQueue::Get::await_resume() {
   if (outcome() == Outcome::ok) return std::exchange(item_, nullptr)->key;
-  if (queue_.drained_.is_set()) return fail(Outcome::cancelled, "the work queue is shut down");
+  if (queue_.is_drained()) return fail(Outcome::cancelled, "the work queue is shut down");
   return cut_short("waiting for work");
 }
 

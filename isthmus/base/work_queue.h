@@ -7,10 +7,10 @@
 //     queue.done(key);
 //   }
 //
-// The rules are client-go's (spec: a key that waits is not added twice; a key that is being worked
-// on is remembered and waits again once it is done; so no two workers hold one key and no change is
-// lost), with two lines instead of one: fresh changes overtake resyncs. This is the only place in
-// the program that decides when something is tried again.
+// The rules are client-go's (a key that waits is not added twice; a key that is being worked on is
+// remembered and waits again once it is done; so no two workers hold one key and no change is
+// lost), with two lines instead of one: fresh changes overtake resyncs. Whatever a controller tries
+// again waits here.
 #pragma once
 
 #include <coroutine>
@@ -26,7 +26,6 @@
 #include "isthmus/base/metrics.h"
 #include "isthmus/base/random.h"
 #include "isthmus/base/result.h"
-#include "isthmus/base/signal.h"
 #include "isthmus/base/waiter.h"
 
 namespace isthmus {
@@ -94,10 +93,6 @@ class WorkQueue {
 
   // Adds are ignored from now on and pending delays dropped; what waits is still handed out.
   void shut_down();
-  bool is_shut_down() const { return shutting_down_; }
-
-  // Result<>: ok once the queue is shut down, nothing waits and nobody holds a key.
-  Signal::Wait drained() { return drained_.wait(); }
 
   std::size_t depth() const { return depth_; }          // Keys that wait, or will once done.
   std::size_t held() const { return running_.size(); }  // Keys being worked on.
@@ -110,6 +105,7 @@ class WorkQueue {
   void mark(Item& item, Priority priority);
   void line_up(Item& item);
   bool anything_waits() const { return fresh_.linked() || resync_.linked(); }
+  bool is_drained() const { return shutting_down_ && depth_ == 0 && running_.empty(); }
   Item& take_next();
   void hand_out();
   void give_back(Item& item);
@@ -130,7 +126,6 @@ class WorkQueue {
   std::multiset<Moment> running_;  // When the keys being worked on were handed out.
   WaitLine getters_;               // Only while nothing waits.
   bool shutting_down_ = false;
-  Signal drained_;
 
   Gauge& depth_gauge_;
   Counter& adds_;

@@ -293,30 +293,6 @@ TEST_F(WorkQueueTest, shutting_down_ends_workers_only_when_nothing_can_come_back
   EXPECT_EQ(got, (Keys{"a", "cancelled"}));
 }
 
-Task<Result<>> wait_until_drained(WorkQueue& queue, bool& drained) {
-  CO_TRY(co_await queue.drained());
-  drained = true;
-  co_return Result<>{};
-}
-
-TEST_F(WorkQueueTest, is_drained_once_nothing_waits_and_nobody_works) {
-  bool drained = false;
-  workers.spawn(wait_until_drained, std::ref(queue), std::ref(drained));
-  queue.add("a");
-  queue.add("b");
-  EXPECT_EQ(get(), "a");
-  queue.shut_down();
-  queue.done("a");
-  world.settle();
-  EXPECT_FALSE(drained);
-  EXPECT_EQ(get(), "b");
-  world.settle();
-  EXPECT_FALSE(drained);
-  queue.done("b");
-  world.settle();
-  EXPECT_TRUE(drained);
-}
-
 TEST_F(WorkQueueTest, new_keys_beyond_the_limit_are_dropped_and_counted) {
   for (int i = 0; i < 105; ++i) queue.add(std::to_string(i));
   queue.add("7");

@@ -89,7 +89,7 @@ class Broadcaster {
   // caller's; run() must be running.
   Task<Result<>> flush();
 
-  // For tests and the status page.
+  // For tests.
   std::uint64_t count(NoteFate fate) const;
 
  private:
