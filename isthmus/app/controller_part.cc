@@ -112,8 +112,7 @@ void ControllerPart::show_running() {
 
 Result<> ControllerPart::check() const {
   if (failure_) return fail(Outcome::lost, "it has ended: " + failure_->message);
-  const kube::Progress progress = queue_.progress();
-  if (progress.longest_running <= options_.run_timeout + kStuckRunGrace) return {};
+  if (queue_.longest_running() <= options_.run_timeout + kStuckRunGrace) return {};
   return fail(Outcome::lost, "an object has been worked on for longer than its timeout");
 }
 

@@ -77,7 +77,6 @@ struct Controller::Inside {
     Held& operator=(const Held&) = delete;
     ~Held() {
       inside.running.erase(place);
-      inside.last_finished = inside.loop.now();
       inside.queue.done(key);
     }
     Inside& inside;
@@ -99,8 +98,7 @@ struct Controller::Inside {
   Logger& log;
   WorkQueue queue;
   bool stopping = false;
-  std::multiset<Moment> running;
-  Moment last_finished;
+  std::multiset<Moment> running = {};  // When those under way began.
   std::map<std::pair<const Reconciler*, Outcome>, Counter*> run_counters = {};  // Looked up once.
 };
 
@@ -113,10 +111,7 @@ Controller::Controller(ControllerOptions options,
                          random,
                          metrics,
                          log,
-                         {loop, random, metrics, {.name = options.queue}},
-                         false,
-                         {},
-                         loop.now()}) {
+                         {loop, random, metrics, {.name = options.queue}}}) {
   ISTHMUS_ASSERT(options.workers > 0, "a controller without workers does nothing, silently");
 }
 
@@ -145,13 +140,9 @@ void Controller::stop() {
   inside_->queue.shut_down();
 }
 
-Progress Controller::progress() const {
-  const Inside& inside = *inside_;
-  Progress progress{inside.queue.depth(), inside.running.size(), {}, inside.last_finished};
-  if (!inside.running.empty()) {
-    progress.longest_running = inside.loop.now() - *inside.running.begin();
-  }
-  return progress;
+Duration Controller::longest_running() const {
+  if (inside_->running.empty()) return Duration::zero();
+  return inside_->loop.now() - *inside_->running.begin();
 }
 
 Task<Result<>> Controller::Inside::work() {

@@ -67,14 +67,6 @@ class Reconciler {
   virtual Task<Result<Action>> reconcile(ObjectKey key) = 0;
 };
 
-// How the runner is doing, for /livez and /readyz.
-struct Progress {
-  std::size_t waiting = 0;  // Keys whose time has come.
-  std::size_t running = 0;
-  Duration longest_running = {};  // Of those that run now.
-  Moment last_finished = {};      // When a run ended last; the start, if none has.
-};
-
 inline constexpr Duration kDeniedAgainAfter = std::chrono::minutes(1);
 
 struct ControllerOptions {
@@ -110,10 +102,11 @@ class Controller {
   // Runs the workers until the scope is cancelled, or until stop() and no run is left (ok).
   Task<Result<>> run();
 
-  // Starts nothing new from now on, neither what waits; runs that are under way end by themselves.
+  // Starts nothing new from now on, not even what waits; runs that are under way end by themselves.
   void stop();
 
-  Progress progress() const;
+  // For how long the longest run that is under way has been; zero: none is.
+  Duration longest_running() const;
 
  private:
   struct Inside;
