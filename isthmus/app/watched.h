@@ -31,9 +31,8 @@ struct Watched {
       const std::string why = watcher.refusal() ? ": " + watcher.refusal()->message : "";
       return fail(Outcome::lost, "no complete list of " + plural + " yet" + why);
     }
-    const bool follows = watcher.state() == "following";
-    const Duration allowed = follows ? kube::WatcherOptions{}.idle_max + kWatchGone : kWatchGone;
-    if (now - watcher.last_heard() <= allowed) return {};
+    const Duration silence_max = watcher.is_following() ? watcher.idle_max() : Duration::zero();
+    if (now - watcher.last_heard() <= silence_max + kWatchGone) return {};
     return fail(Outcome::lost, "the watch of " + plural + " is " + std::string(watcher.state()));
   }
 

@@ -24,6 +24,7 @@
 #include "isthmus/base/task.h"
 #include "isthmus/kube/api/decode.h"
 #include "isthmus/kube/api_door.h"
+#include "isthmus/kube/list_all.h"
 #include "isthmus/kube/store.h"
 #include "isthmus/kube/watcher_state.h"
 
@@ -49,7 +50,7 @@ class WatchSink {
 
 struct WatcherOptions {
   ObjectKey only = {};  // Empty: all objects, else as in a ListRequest.
-  std::int64_t page_limit = 500;
+  std::int64_t page_limit = kListPage;
   Duration watch_timeout_min = std::chrono::seconds(300);  // The server ends a watch after a time
   Duration watch_timeout_max = std::chrono::seconds(600);  // between these.
   // Silence in which a watch counts as dead. A server sends bookmarks once a minute.
@@ -66,8 +67,11 @@ class Watcher {
   // Until the scope is cancelled.
   Task<Result<>> run();
 
-  // For /livez and /readyz: what it is doing, and when the server last said anything.
+  // For /livez and /readyz: what it is doing, and when the server last said anything. While it
+  // follows, silence counts as an outage only after idle_max().
   std::string_view state() const { return name_of(state_); }
+  bool is_following() const { return std::holds_alternative<watching::Following>(state_); }
+  Duration idle_max() const { return options_.idle_max; }
   Moment last_heard() const { return last_heard_; }
 
   // Why the last list or watch was not granted; nullopt: it was, or none has been answered yet.
