@@ -139,11 +139,16 @@ void Elector::tell_failure(const Error& error) {
   log_.warning("lease not acquired", {{"error", error}});
 }
 
-// The only place where chance comes in: those who failed together must not come back together.
 Task<Result<>> Elector::pause() {
-  const Duration retry = options_.retry_period;
-  CO_TRY(co_await sleep_for(random_.between(retry, retry / 5 * 11)));
+  CO_TRY(co_await sleep_for(random_pause()));
   co_return Result<>{};
+}
+
+// One to 2.2 retry periods (upstream's JitterFactor of 1.2): who failed together must not come back
+// together.
+Duration Elector::random_pause() {
+  const Duration retry = options_.retry_period;
+  return random_.between(retry, retry / 5 * 11);
 }
 
 // true: we lead. false: somebody else does. An error: the attempt failed.
@@ -248,8 +253,7 @@ Task<Result<>> Elector::wait_for_chance() {
 }
 
 Task<Result<>> Elector::poll() {
-  const Duration retry = options_.retry_period;
-  const Moment next = clock_.now() + random_.between(retry, retry / 5 * 11);
+  const Moment next = clock_.now() + random_pause();
   CO_TRY(co_await sleep_until(std::min(next, expiry())));
   is_current_ = false;
   co_return Result<>{};

@@ -12,7 +12,7 @@
 //
 // How it is fast: a standby watches the Lease, tries the moment it is released, and otherwise at
 // the local expiry of what it saw last. It pauses, at random, only after an attempt that failed.
-// Where watching is not allowed it looks every retry_period.
+// Where watching is not allowed it looks again after one to 2.2 retry periods, at random.
 #pragma once
 
 #include <memory>
@@ -100,6 +100,7 @@ class Elector {
   Task<Result<>> follow(std::unique_ptr<WatchStream> stream);
   Task<Result<bool>> next_news(WatchStream& stream);
   Task<Result<>> pause();
+  Duration random_pause();
   void tell_failure(const Error& error);
 
   // From leader to whatever follows.
