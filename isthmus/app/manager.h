@@ -1,7 +1,7 @@
 // The manager: every object that `isthmus run` is made of, built by hand in one place, for the real
 // world or any other.
 //
-//   API doors → watchers → stores → queues → node and service controller → cloud stack → provider
+//   API doors → watchers → stores → queues → controllers → cloud stack → provider
 //
 // It waits for the lease, leads, and leaves in order. Each queue with its controllers is a part
 // with a file of its own (manager_impl.h); they start in one order, always: Nodes, Services,
@@ -109,8 +109,11 @@ class Manager final {
   ~Manager();
 
   // Runs until `stopping` is set: then nothing new is begun, what runs is let finish or cut off
-  // after drain_max, the lease is released, events are flushed, and the answer is ok. An error: the
-  // lease was lost, or something that should run for ever ended.
+  // after drain_max, the lease is released, events are flushed, and the answer is ok.
+  //
+  // lost: the lease was lost, or something that should run for ever ended. unsupported: the cloud
+  // has nothing for any controller that is asked for. cancelled or deadline, of the calling scope:
+  // all was cut off, and a lease that was held is left to run out.
   Task<Result<>> run(Signal& stopping);
 
   // What /livez and /readyz look at; they refer to this object.

@@ -5,7 +5,8 @@
 //   Scope scope(here);                          // ends no later than the scope we run in
 //   scope.spawn(read_lines, std::ref(stream));  // function and arguments, owned by the child
 //   scope.spawn(write_lines, std::ref(stream));
-//   co_return co_await scope.join();            // ok, or the first child's error
+//   Result<> ended = co_await scope.join();     // ok, or the first child's error
+//   co_return ended;
 //
 // Cancelling a scope resumes every wait inside it with `cancelled` (or `deadline`), and makes each
 // later wait in it fail too, so a loop that ignores one error still ends. Cleanup is in

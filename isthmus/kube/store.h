@@ -40,7 +40,8 @@ struct Difference {
   bool initial = false;  // Part of the first list of this process: no news, only new to us.
 };
 
-// A resource. The store outlives all who subscribe to it.
+// A resource. There is no unsubscribing: what a subscriber refers to outlives the last publication,
+// which is over with the run of the watcher.
 template <class T>
 class Store {
  public:

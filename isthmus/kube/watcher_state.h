@@ -57,32 +57,52 @@ struct Following {
 using State = std::variant<Opening, Collecting, Paging, Connecting, Following>;
 std::string_view name_of(const State& state);  // "opening", …
 
-// What can happen.
-struct Accepted {};  // The watch asked for is open.
+// The watch asked for is open.
+struct Accepted {};
+
+// A call was refused or broke.
 struct Failed {
   Error error;
-};  // A call was refused or broke.
+};
+
+// One page; no token: the last.
 struct PageRead {
   std::string version, continue_token;
-};  // One page; no token: the last.
+};
+
+// A change; empty: its version could not be read.
 struct Arrived {
   std::string version;
-};  // A change; empty: version unreadable.
+};
+
+// A bookmark.
 struct Marked {
   std::string version;
   bool initial_end;
-};  // A bookmark.
+};
+
+// An ERROR line in the stream.
 struct Refused {
   Error error;
-};  // An ERROR line in the stream.
+};
+
+// A line that is not understood.
 struct Garbled {
   Error error;
-};  // A line that is not understood.
+};
+
+// The stream was cut, not ended.
 struct Broken {
   Error error;
-};  // The stream was cut, not ended.
-struct Ended {};   // The stream was ended in order.
-struct Silent {};  // Nothing came for too long.
+};
+
+// The stream was ended in order.
+struct Ended {};
+
+// Nothing came for too long.
+struct Silent {};
+
+// What can happen.
 using Input = std::variant<Accepted, Failed, PageRead, Arrived, Marked, Refused, Garbled, Broken,
                            Ended, Silent>;
 

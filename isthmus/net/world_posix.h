@@ -1,5 +1,5 @@
-// The real world: epoll, the kernel's clocks, its entropy, its files and its signals. The program
-// makes exactly one, in main, and passes its doors on.
+// The real world: epoll, the kernel's clocks, its entropy, its files and its signals. Each
+// subcommand makes exactly one and passes its doors on.
 #pragma once
 
 #include <memory>
