@@ -144,7 +144,7 @@ void BalancerKeeper::work(const Names& names) {
   if (const std::optional<Trouble>& trouble = watch_.trouble()) {
     watch_.leftovers = plan.work;
     watch_.leftovers.changes.clear();
-    if (trouble->reason == reason::foreign_table) withdraw_everything();
+    if (trouble->reason == reason::foreign_table) withdraw_everything(plan.work);
     for (const auto& [name, resolution] : plan.serving) {
       doors_.book.find(name)->rules_trouble = trouble;
     }
@@ -399,15 +399,9 @@ void BalancerKeeper::postpone(BookEntry& entry, Trouble trouble) {
 }
 
 // Another table stands where ours should be, so nothing guards what is bound.
-void BalancerKeeper::withdraw_everything() {
+void BalancerKeeper::withdraw_everything(RulesWork& work) {
   const std::map<IpAddress, std::string> bound = doors_.addresses.bound();
-  for (const auto& [address, interface] : bound) {
-    Result<> released = doors_.addresses.release(address);
-    if (!released) {
-      doors_.log.error("address not released",
-                       {{"address", to_string(address)}, {"error", released.error()}});
-    }
-  }
+  for (const auto& [address, interface] : bound) (void)release(address, work);
 }
 
 bool BalancerKeeper::has_leftovers() const {

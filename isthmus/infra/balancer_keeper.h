@@ -109,7 +109,7 @@ class BalancerKeeper {
   void hold_addresses(const ObjectName& name, BookEntry& entry);
   bool is_due(const BookEntry& entry) const;
   void postpone(BookEntry& entry, Trouble trouble);
-  void withdraw_everything();
+  void withdraw_everything(RulesWork& work);
 
   Doors doors_;
   HostWatch watch_;

@@ -1,5 +1,7 @@
 #include "isthmus/infra/balancer_keeper.h"
 
+#include <algorithm>
+
 #include "isthmus/infra/reconciler_testing.h"
 
 namespace isthmus::infra {
@@ -9,7 +11,16 @@ using namespace testing;
 
 const drivers::ListenerKey kListener{kVip, drivers::Protocol::tcp, 80};
 
-class Keeping : public ReconcilerTest {};
+class Keeping : public ReconcilerTest {
+ protected:
+  // Somebody removes our table and makes another, and the address cannot be taken off meanwhile.
+  void be_displaced() {
+    kernel.held = {};
+    kernel.foreign_table = true;
+    kernel.cannot_unbind.insert(kVip);
+    kernel.changes.rules = true;
+  }
+};
 
 TEST_F(Keeping, a_listener_that_somebody_serves_is_not_taken_over_until_it_is_free) {
   process->serve();
@@ -96,6 +107,32 @@ TEST_F(Keeping, who_shares_an_address_and_could_never_be_served_does_not_keep_it
   world.advance(2min);
   EXPECT_TRUE(kernel.has(kVip));
   EXPECT_EQ(process->said("Ready", {"prod", "mail"}), "True Ready");
+}
+
+TEST_F(Keeping, an_address_that_stays_bound_beside_a_foreign_table_is_told_once) {
+  process->serve();
+  be_displaced();
+  world.advance(5min);
+  EXPECT_TRUE(kernel.has(kVip));
+  EXPECT_EQ(std::ranges::count_if(process->log.lines,
+                                  [](const MemoryLogger::Line& line) {
+                                    return line.text.contains("address not released");
+                                  }),
+            1);
+}
+
+TEST_F(Keeping, one_that_leaves_beside_a_foreign_table_is_gone_only_with_its_address) {
+  process->serve();
+  be_displaced();
+  world.advance(1s);
+  ASSERT_TRUE(process->remove());
+  world.advance(1s);
+  EXPECT_TRUE(kernel.has(kVip));
+  EXPECT_TRUE(process->ledger_now()->balancers.look_up(kWeb)->is_leaving());
+  kernel.cannot_unbind.clear();
+  world.advance(2min);
+  EXPECT_FALSE(kernel.has(kVip));
+  EXPECT_TRUE(process->ledger_now()->balancers.look_up(kWeb)->is_tombstone());
 }
 
 // Everything that happens to load balancers, one after the other.
