@@ -16,7 +16,8 @@ namespace {
 
 namespace problem = api::problem;
 
-constexpr std::uint64_t kCountMax = std::uint64_t{1} << 53;  // What every JSON reader can hold.
+constexpr std::size_t kCountBits = 53;  // What every JSON reader can hold.
+constexpr std::uint64_t kCountMax = std::uint64_t{1} << kCountBits;
 
 // Why something that was asked for cannot be had.
 struct Refusal {
@@ -325,10 +326,10 @@ std::optional<AddressRecord> given_up(const AddressView& view, const IpAddress& 
   return let_go(view.snapshot(), std::move(record), name, view.circumstances());
 }
 
-// So many as every JSON reader can hold, or that.
+// Of more than kCountMax: that.
 std::uint64_t size_of(const IpPrefix& range) {
   std::size_t free_bits = range.address.size() * 8 - range.bits;
-  return free_bits >= 53 ? kCountMax : std::uint64_t{1} << free_bits;
+  return free_bits >= kCountBits ? kCountMax : std::uint64_t{1} << free_bits;
 }
 
 api::PoolUse use_of_family(const LedgerSnapshot& snapshot, const api::Pool& pool, IpFamily family,

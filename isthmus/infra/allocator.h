@@ -4,8 +4,8 @@
 //
 // The rules:
 // - An address that is held never changes by itself: not because the pool was closed to the owner
-// or
-//   takes no part in automatic assignment any more, only because the spec asks for something else.
+//   or takes no part in automatic assignment any more, only because the spec asks for something
+//   else.
 // - What is released cools down for as long as its pool says, and only its last holder gets it back
 //   meanwhile, by itself or asked for.
 // - Addresses that are asked for are honoured or refused, all of them, never replaced. Without any,
