@@ -73,10 +73,11 @@ struct KeyHash {
 
 }  // namespace
 
-class HealthChecker::Impl {
+class HealthChecker::Inside {
  public:
-  Impl(Loop& loop, net::Prober& prober, Random& random, Metrics& metrics, HealthCheckLimits limits);
-  ~Impl();
+  Inside(Loop& loop, net::Prober& prober, Random& random, Metrics& metrics,
+         HealthCheckLimits limits);
+  ~Inside();
 
   void want(const std::string& user, const std::vector<Check>& checks);
   Verdict verdict(const Check& check) const;
@@ -99,11 +100,11 @@ class HealthChecker::Impl {
 
   // Calls a member function at a moment.
   struct Alarm final : Timer {
-    Alarm(Impl& owner, void (Impl::*what)()) : checker(owner), call(what) {}
+    Alarm(Inside& owner, void (Inside::*what)()) : checker(owner), call(what) {}
     void expired() override { (checker.*call)(); }
 
-    Impl& checker;
-    void (Impl::*call)();
+    Inside& checker;
+    void (Inside::*call)();
   };
 
   Entry& entry_of(const Check& check);
@@ -126,8 +127,8 @@ class HealthChecker::Impl {
   Random& random_;
   const std::size_t lane_max_;  // Under way in one lane.
   TokenBucket pace_;
-  Alarm pace_alarm_{*this, &Impl::begin_due};
-  Alarm tell_alarm_{*this, &Impl::tell};
+  Alarm pace_alarm_{*this, &Inside::begin_due};
+  Alarm tell_alarm_{*this, &Inside::tell};
 
   KindMetrics tcp_;
   KindMetrics http_;
@@ -147,14 +148,14 @@ class HealthChecker::Impl {
 
 // One check. There may be 100,000, so nothing is kept here that a check does not need while it
 // waits: 150 bytes each.
-struct HealthChecker::Impl::Entry final : Timer, ListNode {
-  explicit Entry(Impl& owner) : checker(owner) {}
+struct HealthChecker::Inside::Entry final : Timer, ListNode {
+  explicit Entry(Inside& owner) : checker(owner) {}
   ~Entry() { checker.loop_.disarm(*this); }
   void expired() override { checker.come_due(*this); }
 
   const api::HealthCheck& how() const { return key->how->first; }
 
-  Impl& checker;
+  Inside& checker;
   const Key* key = nullptr;
   UnderWay* under_way = nullptr;
   std::unique_ptr<std::string> reason;  // While it is unhealthy.
@@ -170,8 +171,8 @@ struct HealthChecker::Impl::Entry final : Timer, ListNode {
 
 // A place that is taken, as long as the probe's coroutine exists. The entry goes first when nobody
 // wants it any more.
-struct HealthChecker::Impl::UnderWay {
-  UnderWay(Impl& owner, Lane& own_lane, Entry& checked)
+struct HealthChecker::Inside::UnderWay {
+  UnderWay(Inside& owner, Lane& own_lane, Entry& checked)
       : checker(owner), lane(own_lane), entry(&checked), scope(*owner.probes_) {
     ++lane.under_way;
     entry->under_way = this;
@@ -192,14 +193,14 @@ struct HealthChecker::Impl::UnderWay {
     checker.loop_.arm(*entry, entry->due);
   }
 
-  Impl& checker;
+  Inside& checker;
   Lane& lane;
   Entry* entry;
   Scope scope;
 };
 
-HealthChecker::Impl::Impl(Loop& loop, net::Prober& prober, Random& random, Metrics& metrics,
-                          HealthCheckLimits limits)
+HealthChecker::Inside::Inside(Loop& loop, net::Prober& prober, Random& random, Metrics& metrics,
+                              HealthCheckLimits limits)
     : loop_(loop),
       prober_(prober),
       random_(random),
@@ -216,13 +217,13 @@ HealthChecker::Impl::Impl(Loop& loop, net::Prober& prober, Random& random, Metri
                                   "How much later than planned health checks begin.",
                                   exponential_buckets(0.001, 4, 8))) {}
 
-HealthChecker::Impl::~Impl() {
+HealthChecker::Inside::~Inside() {
   ISTHMUS_ASSERT(probes_ == nullptr, "a health checker outlives its run()");
   loop_.disarm(pace_alarm_);
   loop_.disarm(tell_alarm_);
 }
 
-void HealthChecker::Impl::want(const std::string& user, const std::vector<Check>& checks) {
+void HealthChecker::Inside::want(const std::string& user, const std::vector<Check>& checks) {
   std::vector<Entry*> wanted;
   wanted.reserve(checks.size());
   // In the order given, so that nothing here depends on where entries lie in memory.
@@ -243,7 +244,7 @@ void HealthChecker::Impl::want(const std::string& user, const std::vector<Check>
   if (before.empty()) users_.erase(user);
 }
 
-HealthChecker::Impl::Entry& HealthChecker::Impl::entry_of(const Check& check) {
+HealthChecker::Inside::Entry& HealthChecker::Inside::entry_of(const Check& check) {
   const auto how = hows_.try_emplace(check.how, 0).first;
   const auto [place, is_new] = entries_.try_emplace(Key{&*how, check.address}, *this);
   Entry& entry = place->second;
@@ -256,7 +257,7 @@ HealthChecker::Impl::Entry& HealthChecker::Impl::entry_of(const Check& check) {
   return entry;
 }
 
-Moment HealthChecker::Impl::first_due(Duration interval) {
+Moment HealthChecker::Inside::first_due(Duration interval) {
   const Moment now = loop_.now();
   newcomers_until_ = std::max(newcomers_until_, now);
   const Duration window = std::clamp(newcomers_until_ - now, Duration::zero(), interval);
@@ -264,7 +265,7 @@ Moment HealthChecker::Impl::first_due(Duration interval) {
   return now + random_.between(Duration::zero(), window);
 }
 
-void HealthChecker::Impl::end(Entry& entry) {
+void HealthChecker::Inside::end(Entry& entry) {
   if (entry.under_way != nullptr) {
     entry.under_way->entry = nullptr;
     entry.under_way->scope.cancel();
@@ -278,20 +279,20 @@ void HealthChecker::Impl::end(Entry& entry) {
   if (how->second == 0) hows_.erase(how);
 }
 
-const HealthChecker::Impl::Entry* HealthChecker::Impl::find(const Check& check) const {
+const HealthChecker::Inside::Entry* HealthChecker::Inside::find(const Check& check) const {
   const auto how = hows_.find(check.how);
   if (how == hows_.end()) return nullptr;
   const auto place = entries_.find(Key{&*how, check.address});
   return place == entries_.end() ? nullptr : &place->second;
 }
 
-Verdict HealthChecker::Impl::verdict(const Check& check) const {
+Verdict HealthChecker::Inside::verdict(const Check& check) const {
   const Entry* entry = find(check);
   if (entry == nullptr) return {};
   return {.health = entry->health, .reason = entry->reason ? *entry->reason : ""};
 }
 
-void HealthChecker::Impl::assume_unhealthy(const Check& check, const std::string& reason) {
+void HealthChecker::Inside::assume_unhealthy(const Check& check, const std::string& reason) {
   const Entry* found = find(check);
   if (found == nullptr || found->health != api::Health::unknown) return;
   Entry& entry = entry_of(check);
@@ -302,7 +303,7 @@ void HealthChecker::Impl::assume_unhealthy(const Check& check, const std::string
 
 // Looks at every check of every user, some nanoseconds each: cheaper than to keep for each check
 // who its users are, since verdicts change rarely, and together.
-std::vector<std::string> HealthChecker::Impl::take_changed() {
+std::vector<std::string> HealthChecker::Inside::take_changed() {
   loop_.disarm(tell_alarm_);
   changed.clear();
   std::vector<std::string> names;
@@ -315,7 +316,7 @@ std::vector<std::string> HealthChecker::Impl::take_changed() {
   return names;
 }
 
-Task<Result<>> HealthChecker::Impl::run() {
+Task<Result<>> HealthChecker::Inside::run() {
   ISTHMUS_ASSERT(probes_ == nullptr, "one run() at a time");
   Scope& here = co_await current_scope();
   Scope scope(here);
@@ -329,17 +330,17 @@ Task<Result<>> HealthChecker::Impl::run() {
   co_return why;
 }
 
-HealthChecker::Impl::Lane& HealthChecker::Impl::lane_of(const Entry& entry) {
+HealthChecker::Inside::Lane& HealthChecker::Inside::lane_of(const Entry& entry) {
   return entry.was_slow ? slow_ : prompt_;
 }
 
-void HealthChecker::Impl::come_due(Entry& entry) {
+void HealthChecker::Inside::come_due(Entry& entry) {
   lane_of(entry).waiting.push_back(entry);
   waiting_.add(1);
   begin_due();
 }
 
-void HealthChecker::Impl::begin_due() {
+void HealthChecker::Inside::begin_due() {
   while (probes_ != nullptr && !probes_->is_cancelled()) {
     Lane* lane = next_lane();
     if (lane == nullptr) return;
@@ -352,7 +353,7 @@ void HealthChecker::Impl::begin_due() {
 }
 
 // Of the lanes that have a place, the one whose first check has been due for longest.
-HealthChecker::Impl::Lane* HealthChecker::Impl::next_lane() {
+HealthChecker::Inside::Lane* HealthChecker::Inside::next_lane() {
   Lane* next = nullptr;
   Moment due = Moment::max();
   for (Lane* lane : {&prompt_, &slow_}) {
@@ -365,15 +366,15 @@ HealthChecker::Impl::Lane* HealthChecker::Impl::next_lane() {
   return next;
 }
 
-void HealthChecker::Impl::begin(Lane& lane) {
+void HealthChecker::Inside::begin(Lane& lane) {
   Entry& entry = static_cast<Entry&>(lane.waiting.front());
   entry.unlink();
   waiting_.add(-1);
   lateness_.observe(loop_.now() - entry.due);
-  probes_->spawn(&Impl::ask, this, std::make_unique<UnderWay>(*this, lane, entry));
+  probes_->spawn(&Inside::ask, this, std::make_unique<UnderWay>(*this, lane, entry));
 }
 
-Task<Result<>> HealthChecker::Impl::ask(std::unique_ptr<UnderWay> probe) {
+Task<Result<>> HealthChecker::Inside::ask(std::unique_ptr<UnderWay> probe) {
   if (probe->entry == nullptr) co_return Result<>{};
   const api::HealthCheck& how = probe->entry->how();
   const bool is_http = how.protocol == api::HealthCheck::Protocol::http;
@@ -387,7 +388,7 @@ Task<Result<>> HealthChecker::Impl::ask(std::unique_ptr<UnderWay> probe) {
   co_return Result<>{};
 }
 
-void HealthChecker::Impl::judge(Entry& entry, const Result<>& answer) {
+void HealthChecker::Inside::judge(Entry& entry, const Result<>& answer) {
   const Outcome outcome = answer.outcome();
   KindMetrics& metrics = metrics_of(entry);
   if (outcome == Outcome::cancelled) return;
@@ -414,7 +415,7 @@ void HealthChecker::Impl::judge(Entry& entry, const Result<>& answer) {
   }
 }
 
-void HealthChecker::Impl::turn(Entry& entry, api::Health health) {
+void HealthChecker::Inside::turn(Entry& entry, api::Health health) {
   if (entry.health == health) return;
   if (health == api::Health::unhealthy) {
     unhealthy_.add(1);
@@ -429,30 +430,30 @@ void HealthChecker::Impl::turn(Entry& entry, api::Health health) {
   }
 }
 
-KindMetrics& HealthChecker::Impl::metrics_of(const Entry& entry) {
+KindMetrics& HealthChecker::Inside::metrics_of(const Entry& entry) {
   return entry.how().protocol == api::HealthCheck::Protocol::http ? http_ : tcp_;
 }
 
 HealthChecker::HealthChecker(Loop& loop, net::Prober& prober, Random& random, Metrics& metrics,
                              HealthCheckLimits limits)
-    : impl_(std::make_unique<Impl>(loop, prober, random, metrics, limits)) {}
+    : inside_(std::make_unique<Inside>(loop, prober, random, metrics, limits)) {}
 
 HealthChecker::~HealthChecker() = default;
 
 void HealthChecker::want(const std::string& user, const std::vector<Check>& checks) {
-  impl_->want(user, checks);
+  inside_->want(user, checks);
 }
 
-Verdict HealthChecker::verdict(const Check& check) const { return impl_->verdict(check); }
+Verdict HealthChecker::verdict(const Check& check) const { return inside_->verdict(check); }
 
 void HealthChecker::assume_unhealthy(const Check& check, const std::string& reason) {
-  impl_->assume_unhealthy(check, reason);
+  inside_->assume_unhealthy(check, reason);
 }
 
-Signal& HealthChecker::changed() { return impl_->changed; }
+Signal& HealthChecker::changed() { return inside_->changed; }
 
-std::vector<std::string> HealthChecker::take_changed() { return impl_->take_changed(); }
+std::vector<std::string> HealthChecker::take_changed() { return inside_->take_changed(); }
 
-Task<Result<>> HealthChecker::run() { return impl_->run(); }
+Task<Result<>> HealthChecker::run() { return inside_->run(); }
 
 }  // namespace isthmus::infra

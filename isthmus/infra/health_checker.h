@@ -96,8 +96,8 @@ class HealthChecker {
   Task<Result<>> run();
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  class Inside;
+  std::unique_ptr<Inside> inside_;
 };
 
 }  // namespace isthmus::infra

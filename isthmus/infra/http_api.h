@@ -27,7 +27,7 @@ namespace isthmus::infra {
 
 class HttpApi final : public net::HttpHandler {
  public:
-  // All of it outlives the handler.
+  // What it refers to outlives the handler.
   struct Parts {
     Store& store;
     Instances& instances;

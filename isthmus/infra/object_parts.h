@@ -13,7 +13,7 @@
 
 namespace isthmus::infra {
 
-// All of it outlives the handlers.
+// What it refers to outlives the handlers.
 struct ObjectParts {
   Store& store;
   Ledger& ledger;

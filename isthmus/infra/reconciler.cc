@@ -53,27 +53,27 @@ bool is_awaited(const api::LoadBalancerStatus& before, const api::LoadBalancerSt
 
 }  // namespace
 
-class Reconciler::Impl {
+class Reconciler::Inside {
  public:
-  explicit Impl(ReconcilerParts parts)
-      : parts_(std::move(parts)),
-        rules_(parts_.host.balancers(), parts_.host.changes()),
-        probe_(parts_.host.probe_link(), parts_.probe),
-        announcements_(parts_.host.announcer(), parts_.clock, parts_.random, parts_.metrics,
-                       parts_.log),
-        addresses_({parts_.host.addresses(), probe_, announcements_, parts_.clock, parts_.random,
-                    parts_.log}),
-        keeper_({book_, rules_, addresses_, parts_.health, parts_.ledger.abandoned(), parts_.clock,
-                 parts_.random, parts_.metrics, parts_.log, parts_.role}),
-        routes_({parts_.host.routes(), parts_.ledger, parts_.clock, parts_.metrics, parts_.log}),
-        pass_duration_(parts_.metrics.histogram("infra_reconcile_duration_seconds",
+  explicit Inside(Doors doors)
+      : doors_(std::move(doors)),
+        rules_(doors_.host.balancers(), doors_.host.changes()),
+        probe_(doors_.host.probe_link(), doors_.probe),
+        announcements_(doors_.host.announcer(), doors_.clock, doors_.random, doors_.metrics,
+                       doors_.log),
+        addresses_({doors_.host.addresses(), probe_, announcements_, doors_.clock, doors_.random,
+                    doors_.log}),
+        keeper_({book_, rules_, addresses_, doors_.health, doors_.ledger.abandoned(), doors_.clock,
+                 doors_.random, doors_.metrics, doors_.log, doors_.role}),
+        routes_({doors_.host.routes(), doors_.ledger, doors_.clock, doors_.metrics, doors_.log}),
+        pass_duration_(doors_.metrics.histogram("infra_reconcile_duration_seconds",
                                                 "How long a pass over what was due took.",
                                                 exponential_buckets(0.0005, 4, 8))),
-        convergence_(parts_.metrics.histogram(
+        convergence_(doors_.metrics.histogram(
             "infra_convergence_duration_seconds",
             "From when a generation of a load balancer was seen until it was programmed.",
             exponential_buckets(0.001, 4, 10))),
-        gauges_(parts_.metrics, [this] { refresh_gauges(); }) {}
+        gauges_(doors_.metrics, [this] { refresh_gauges(); }) {}
 
   Task<Result<>> start();
   Task<Result<>> run();
@@ -89,6 +89,7 @@ class Reconciler::Impl {
   Task<Result<>> look_patiently(std::function<Result<>()> look);
   Task<Result<>> reconcile();
   Task<Result<>> pass();
+  bool has_more() const { return !due_.empty() || routes_.has_more(); }
   void collect(Names& names);
   void tell_orphans();
   void tell_whose_rules_go();
@@ -104,7 +105,7 @@ class Reconciler::Impl {
   std::optional<Trouble> forwarding_trouble(const BookEntry& entry) const;
   void refresh_gauges();
 
-  ReconcilerParts parts_;
+  Doors doors_;
   BalancerBook book_;
   RulesKeeper rules_;
   drivers::AddressProbe probe_;
@@ -137,7 +138,7 @@ class Reconciler::Impl {
 };
 
 // Looks again where others changed meanwhile what is looked at.
-Task<Result<>> Reconciler::Impl::look_patiently(std::function<Result<>()> look) {
+Task<Result<>> Reconciler::Inside::look_patiently(std::function<Result<>()> look) {
   Result<> done = look();
   for (int attempt = 1; done.outcome() == Outcome::busy && attempt < kStartAttempts; ++attempt) {
     CO_TRY(co_await sleep_for(kHostPollPeriod));
@@ -146,47 +147,47 @@ Task<Result<>> Reconciler::Impl::look_patiently(std::function<Result<>()> look) 
   co_return done;
 }
 
-Task<Result<>> Reconciler::Impl::start() {
+Task<Result<>> Reconciler::Inside::start() {
   CO_TRY(co_await look_patiently([this] { return keeper_.start(); }));
-  Ledger::Snapshot snapshot = CO_TRY(co_await parts_.ledger.latest());
+  Ledger::Snapshot snapshot = CO_TRY(co_await doors_.ledger.latest());
   CO_TRY(co_await look_patiently([this, snapshot] { return routes_.start(snapshot); }));
-  (void)book_.take_in(std::move(snapshot), parts_.clock.now());  // Everybody is due at first.
+  (void)book_.take_in(std::move(snapshot), doors_.clock.now());  // Everybody is due at first.
   std::map<ObjectName, std::uint64_t> generations;
   for (const auto& [name, keys] : rules_.kernel().all()) {
     generations[name] = rules_.kernel().generation_of(name);
   }
-  parts_.ledger.set_unusable(unusable_on(addresses_.others()));
+  doors_.ledger.set_unusable(unusable_on(addresses_.others()));
   told_orphans_ = keeper_.orphans();
   for (const auto& [name, orphan] : told_orphans_) {
-    parts_.log.warning(
+    doors_.log.warning(
         "the kernel holds a load balancer that the store does not know so",
         {{"owner", name.owner}, {"name", name.name}, {"generation", orphan.generation}});
   }
-  parts_.ledger.found_in_kernel(told_orphans_, std::move(generations));
+  doors_.ledger.found_in_kernel(told_orphans_, std::move(generations));
   tell_whose_rules_go();
-  dump_due_ = later(parts_.clock.now(), kHostDumpPeriod);
-  flows_due_ = later(parts_.clock.now(), kFlowWatchPeriod);
+  dump_due_ = later(doors_.clock.now(), kHostDumpPeriod);
+  flows_due_ = later(doors_.clock.now(), kFlowWatchPeriod);
   watch_forwarding();
   work_.set();
   co_return Result<>{};
 }
 
-Task<Result<>> Reconciler::Impl::run() {
+Task<Result<>> Reconciler::Inside::run() {
   Scope& here = co_await current_scope();
   Scope scope(here);
-  scope.spawn(&Impl::wake_on, this, std::ref(parts_.ledger.changed()));
-  scope.spawn(&Impl::wake_on, this, std::ref(parts_.health.changed()));
-  scope.spawn(&Impl::wake_on, this, std::ref(addresses_.moved()));
-  scope.spawn(&Impl::watch_host, this);
+  scope.spawn(&Inside::wake_on, this, std::ref(doors_.ledger.changed()));
+  scope.spawn(&Inside::wake_on, this, std::ref(doors_.health.changed()));
+  scope.spawn(&Inside::wake_on, this, std::ref(addresses_.moved()));
+  scope.spawn(&Inside::watch_host, this);
   scope.spawn(&AddressKeeper::run, &addresses_);
   scope.spawn(&drivers::AnnouncementSchedule::run, &announcements_);
-  scope.spawn(&Impl::reconcile, this);
+  scope.spawn(&Inside::reconcile, this);
   Result<> ended = co_await scope.join();
   co_return ended;
 }
 
 // What the signal is about is asked for by the next pass, whenever that comes.
-Task<Result<>> Reconciler::Impl::wake_on(Signal& signal) {
+Task<Result<>> Reconciler::Inside::wake_on(Signal& signal) {
   for (;;) {
     CO_TRY(co_await signal.wait());
     signal.clear();
@@ -194,28 +195,27 @@ Task<Result<>> Reconciler::Impl::wake_on(Signal& signal) {
   }
 }
 
-Task<Result<>> Reconciler::Impl::reconcile() {
+Task<Result<>> Reconciler::Inside::reconcile() {
   for (;;) {
     CO_TRY(co_await work_.wait());
     work_.clear();
-    const Moment began = parts_.clock.now();
+    const Moment began = doors_.clock.now();
     Result<> done = co_await pass();
     if (is_our_own(done.outcome())) co_return done;
     // Time stands still within a turn; one more, and it shows what this pass took.
     CO_TRY(co_await yield());
-    pass_duration_.observe(parts_.clock.now() - began);
+    pass_duration_.observe(doors_.clock.now() - began);
     if (done) {
       store_trouble_ = false;
-      if (due_.empty() && !routes_.has_more()) continue;
+      if (!has_more()) continue;
       CO_TRY(co_await sleep_for(kSlicePause));
       work_.set();
       continue;
     }
     if (!std::exchange(store_trouble_, true)) {
-      parts_.log.error("reconciling is held up by the store", {{"error", done.error()}});
+      doors_.log.error("reconciling is held up by the store", {{"error", done.error()}});
     }
-    const bool is_done = due_.empty() && !routes_.has_more();
-    CO_TRY(co_await sleep_for(is_done ? kStorePause : kSlicePause));
+    CO_TRY(co_await sleep_for(has_more() ? kSlicePause : kStorePause));
     work_.set();
   }
 }
@@ -223,11 +223,11 @@ Task<Result<>> Reconciler::Impl::reconcile() {
 // One slice of what is due, by what the ledger says now: nothing is remembered from one to the next
 // but who has not had their turn. Where the store does not answer, the host is kept as it was last
 // known to be.
-Task<Result<>> Reconciler::Impl::pass() {
-  Result<Ledger::Snapshot> snapshot = co_await parts_.ledger.latest();
+Task<Result<>> Reconciler::Inside::pass() {
+  Result<Ledger::Snapshot> snapshot = co_await doors_.ledger.latest();
   if (is_our_own(snapshot.outcome())) co_return std::unexpected(snapshot.error());
   Names names;
-  if (snapshot) names = book_.take_in(*snapshot, parts_.clock.now());
+  if (snapshot) names = book_.take_in(*snapshot, doors_.clock.now());
   collect(names);
   routes_.work(snapshot ? *snapshot : nullptr, {addresses_.others(), not_forwarded_});
   keeper_.prepare(names);
@@ -236,7 +236,7 @@ Task<Result<>> Reconciler::Impl::pass() {
   keeper_.work(slice);
   tell_orphans();
   find_statuses(slice);
-  is_ready_ |= due_.empty() && !routes_.has_more();
+  is_ready_ |= !has_more();
   // What was planned for them is done with, and glibc would keep its memory.
   const bool was_sliced = std::exchange(is_sliced_, !due_.empty());
   if (was_sliced && due_.empty()) ::malloc_trim(0);
@@ -246,13 +246,13 @@ Task<Result<>> Reconciler::Impl::pass() {
 }
 
 // Everybody who is due, besides those the ledger named.
-void Reconciler::Impl::collect(Names& names) {
+void Reconciler::Inside::collect(Names& names) {
   if (std::exchange(rules_look_due_, false)) names.merge(keeper_.look_at_rules());
   if (std::exchange(addresses_look_due_, false)) {
     names.merge(keeper_.look_at_addresses());
-    parts_.ledger.set_unusable(unusable_on(addresses_.others()));
+    doors_.ledger.set_unusable(unusable_on(addresses_.others()));
   }
-  for (const std::string& user : parts_.health.take_changed()) {
+  for (const std::string& user : doors_.health.take_changed()) {
     const ObjectName name = name_of_user(user);
     BookEntry* entry = book_.find(name);
     if (entry == nullptr) continue;
@@ -263,7 +263,7 @@ void Reconciler::Impl::collect(Names& names) {
     const Names& users = book_.users_of(address);
     names.insert(users.begin(), users.end());
   }
-  for (const ObjectName& name : parts_.ledger.abandoned()) {
+  for (const ObjectName& name : doors_.ledger.abandoned()) {
     BookEntry* entry = book_.find(name);
     if (entry == nullptr) continue;
     entry->rules_due = true;
@@ -273,17 +273,17 @@ void Reconciler::Impl::collect(Names& names) {
   if (std::exchange(anybody_due_, false)) names.merge(keeper_.take_due());
 }
 
-void Reconciler::Impl::tell_orphans() {
-  if (told_orphans_.empty() && parts_.ledger.orphans().empty()) return;
+void Reconciler::Inside::tell_orphans() {
+  if (told_orphans_.empty() && doors_.ledger.orphans().empty()) return;
   Orphans now = keeper_.orphans();
   told_orphans_ = now;
-  if (now == parts_.ledger.orphans()) return;
-  parts_.ledger.found_in_kernel(std::move(now), {});
+  if (now == doors_.ledger.orphans()) return;
+  doors_.ledger.found_in_kernel(std::move(now), {});
 }
 
 // One word in the configuration takes the balancing away from everybody; it may have been a slip.
-void Reconciler::Impl::tell_whose_rules_go() {
-  if (!parts_.role.announce_only) return;
+void Reconciler::Inside::tell_whose_rules_go() {
+  if (!doors_.role.announce_only) return;
   const auto& listeners = rules_.kernel().held().listeners;
   std::size_t count = 0;
   for (const auto& [name, keys] : rules_.kernel().all()) {
@@ -292,11 +292,11 @@ void Reconciler::Impl::tell_whose_rules_go() {
     if (is_balanced && !told_orphans_.contains(name)) ++count;
   }
   if (count == 0) return;
-  parts_.log.warning("this host balances so far; its driver is announce now, and its rules go",
+  doors_.log.warning("this host balances so far; its driver is announce now, and its rules go",
                      {{"load_balancers", count}});
 }
 
-void Reconciler::Impl::find_statuses(const Names& names) {
+void Reconciler::Inside::find_statuses(const Names& names) {
   to_finalize_.merge(keeper_.take_gone());
   for (const ObjectName& name : names) {
     BookEntry* entry = book_.find(name);
@@ -305,7 +305,7 @@ void Reconciler::Impl::find_statuses(const Names& names) {
     Findings findings = keeper_.findings(name, *entry);
     if (!findings.trouble) findings.trouble = forwarding_trouble(*entry);
     api::LoadBalancerStatus status =
-        status_of(*entry->record, findings, entry->status, parts_.clock.wall_now());
+        status_of(*entry->record, findings, entry->status, doors_.clock.wall_now());
     if (status == entry->status) continue;
     tell(name, *entry, status);
     awaited_ |= is_awaited(entry->status, status);
@@ -315,8 +315,8 @@ void Reconciler::Impl::find_statuses(const Names& names) {
 }
 
 // What people follow a load balancer by: when it came to be as it should, and why it does not.
-void Reconciler::Impl::tell(const ObjectName& name, const BookEntry& entry,
-                            const api::LoadBalancerStatus& status) {
+void Reconciler::Inside::tell(const ObjectName& name, const BookEntry& entry,
+                              const api::LoadBalancerStatus& status) {
   const api::Condition* before = api::find(entry.status.conditions, api::condition::programmed);
   const api::Condition& now = *api::find(status.conditions, api::condition::programmed);
   const bool same = before != nullptr && before->status == now.status &&
@@ -325,16 +325,16 @@ void Reconciler::Impl::tell(const ObjectName& name, const BookEntry& entry,
   if (same) return;
   const std::uint64_t generation = now.observed_generation;
   if (now.status == api::ConditionStatus::is_true) {
-    convergence_.observe(parts_.clock.now() - entry.seen_at);
-    parts_.log.info("programmed",
+    convergence_.observe(doors_.clock.now() - entry.seen_at);
+    doors_.log.info("programmed",
                     {{"owner", name.owner}, {"name", name.name}, {"generation", generation}});
   } else if (now.reason == reason::probing || now.reason == reason::pending) {
-    parts_.log.debug("not programmed yet", {{"owner", name.owner},
+    doors_.log.debug("not programmed yet", {{"owner", name.owner},
                                             {"name", name.name},
                                             {"generation", generation},
                                             {"reason", now.reason}});
   } else {
-    parts_.log.warning("not programmed", {{"owner", name.owner},
+    doors_.log.warning("not programmed", {{"owner", name.owner},
                                           {"name", name.name},
                                           {"generation", generation},
                                           {"reason", now.reason},
@@ -342,10 +342,10 @@ void Reconciler::Impl::tell(const ObjectName& name, const BookEntry& entry,
   }
 }
 
-Task<Result<>> Reconciler::Impl::report() {
+Task<Result<>> Reconciler::Inside::report() {
   CO_TRY(co_await routes_.report());
   if (!to_finalize_.empty()) {
-    CO_TRY(co_await parts_.ledger.finalize({to_finalize_.begin(), to_finalize_.end()}));
+    CO_TRY(co_await doors_.ledger.finalize({to_finalize_.begin(), to_finalize_.end()}));
     to_finalize_.clear();
   }
   // The counts of a change that concerns many are gathered, so that they are few commits.
@@ -355,13 +355,13 @@ Task<Result<>> Reconciler::Impl::report() {
   for (const ObjectName& name : unreported_) {
     if (const BookEntry* entry = book_.find(name)) found.push_back({name, entry->status});
   }
-  if (!found.empty()) CO_TRY(co_await parts_.ledger.report(std::move(found)));
+  if (!found.empty()) CO_TRY(co_await doors_.ledger.report(std::move(found)));
   unreported_.clear();
   awaited_ = false;
   co_return Result<>{};
 }
 
-Task<Result<>> Reconciler::Impl::watch_host() {
+Task<Result<>> Reconciler::Inside::watch_host() {
   for (;;) {
     CO_TRY(co_await sleep_for(kHostPollPeriod));
     if (poll()) work_.set();
@@ -369,8 +369,8 @@ Task<Result<>> Reconciler::Impl::watch_host() {
 }
 
 // Whether there is anything to do that no signal tells.
-bool Reconciler::Impl::poll() {
-  const Moment now = parts_.clock.now();
+bool Reconciler::Inside::poll() {
+  const Moment now = doors_.clock.now();
   const drivers::KernelChanges changes = rules_.take_changes();
   const bool dump = now >= dump_due_;
   if (dump) dump_due_ = later(now, kHostDumpPeriod);
@@ -390,11 +390,11 @@ bool Reconciler::Impl::poll() {
          keeper_.has_leftovers() || addresses_.is_due() || routes_.is_due();
 }
 
-void Reconciler::Impl::watch_flows() {
+void Reconciler::Inside::watch_flows() {
   const std::set<drivers::ListenerKey> listeners = keeper_.listeners_under_keep();
   if (listeners.empty()) return;
-  Result<std::vector<drivers::FlowHealth>> flows = parts_.host.flows().look(listeners);
-  if (!flows) return parts_.log.error("flows not read", {{"error", flows.error()}});
+  Result<std::vector<drivers::FlowHealth>> flows = doors_.host.flows().look(listeners);
+  if (!flows) return doors_.log.error("flows not read", {{"error", flows.error()}});
   Names missing;
   for (const drivers::FlowHealth& health : *flows) {
     std::optional<KernelNote> note = rules_.kernel().note_of(health.listener);
@@ -410,11 +410,11 @@ void Reconciler::Impl::watch_flows() {
 
 // Others switch it off under our hands (`sysctl --system`), and the kernel tells nobody. What could
 // not be read is nothing to complain of.
-void Reconciler::Impl::watch_forwarding() {
-  if (parts_.role.announce_only) return;
+void Reconciler::Inside::watch_forwarding() {
+  if (doors_.role.announce_only) return;
   std::map<IpFamily, std::string> off;
   for (IpFamily family : {IpFamily::v4, IpFamily::v6}) {
-    Result<> forwards = parts_.host.forwards(family);
+    Result<> forwards = doors_.host.forwards(family);
     if (forwards.outcome() == Outcome::invalid) off[family] = forwards.error().message;
   }
   if (off == not_forwarded_) return;
@@ -423,7 +423,7 @@ void Reconciler::Impl::watch_forwarding() {
   for (const auto& [name, entry] : book_.entries()) moved_.insert(name);
 }
 
-std::optional<Trouble> Reconciler::Impl::forwarding_trouble(const BookEntry& entry) const {
+std::optional<Trouble> Reconciler::Inside::forwarding_trouble(const BookEntry& entry) const {
   for (const IpAddress& address : entry.record->addresses) {
     auto found = not_forwarded_.find(address.family);
     if (found != not_forwarded_.end()) return Trouble{reason::forwarding_off, found->second};
@@ -431,7 +431,7 @@ std::optional<Trouble> Reconciler::Impl::forwarding_trouble(const BookEntry& ent
   return std::nullopt;
 }
 
-void Reconciler::Impl::refresh_gauges() {
+void Reconciler::Inside::refresh_gauges() {
   constexpr const char* kHelp = "Load balancers by condition that is True.";
   std::size_t lag = 0;
   std::map<std::string_view, std::size_t> counts;
@@ -444,26 +444,26 @@ void Reconciler::Impl::refresh_gauges() {
     }
   }
   for (std::string_view type : kConditions) {
-    parts_.metrics.gauge("infra_load_balancers", kHelp, {{"condition", std::string(type)}})
+    doors_.metrics.gauge("infra_load_balancers", kHelp, {{"condition", std::string(type)}})
         .set(static_cast<double>(counts[type]));
   }
-  parts_.metrics
+  doors_.metrics
       .gauge("infra_generation_lag",
              "Load balancers of which this host holds no or an older "
              "generation.")
       .set(static_cast<double>(lag));
-  parts_.metrics
+  doors_.metrics
       .gauge("infra_orphans", "Load balancers that the kernel holds and the store does not know.")
       .set(static_cast<double>(told_orphans_.size()));
 }
 
-Reconciler::Reconciler(ReconcilerParts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
+Reconciler::Reconciler(Doors doors) : inside_(std::make_unique<Inside>(std::move(doors))) {}
 Reconciler::~Reconciler() = default;
-Task<Result<>> Reconciler::start() { return impl_->start(); }
-Task<Result<>> Reconciler::run() { return impl_->run(); }
-bool Reconciler::is_ready() const { return impl_->is_ready(); }
+Task<Result<>> Reconciler::start() { return inside_->start(); }
+Task<Result<>> Reconciler::run() { return inside_->run(); }
+bool Reconciler::is_ready() const { return inside_->is_ready(); }
 std::vector<api::TargetStatus> Reconciler::target_health(const ObjectName& name) const {
-  return impl_->target_health(name);
+  return inside_->target_health(name);
 }
 
 }  // namespace isthmus::infra

@@ -38,23 +38,23 @@ inline constexpr Duration kHostDumpPeriod = std::chrono::seconds(30);
 inline constexpr Duration kFlowWatchPeriod = std::chrono::seconds(10);
 inline constexpr Duration kForwardingPeriod = std::chrono::seconds(1);
 
-// They outlive the reconciler.
-struct ReconcilerParts {
-  Ledger& ledger;
-  HealthChecker& health;
-  Host& host;
-  const Clock& clock;
-  Random& random;
-  Metrics& metrics;
-  Logger& log;
-  HostRole role;
-  drivers::ProbeTiming probe = {};
-};
-
 // A resource, one per host and process.
 class Reconciler final : public BalancerView {
  public:
-  explicit Reconciler(ReconcilerParts parts);
+  // The references outlive the reconciler.
+  struct Doors {
+    Ledger& ledger;
+    HealthChecker& health;
+    Host& host;
+    const Clock& clock;
+    Random& random;
+    Metrics& metrics;
+    Logger& log;
+    HostRole role;
+    drivers::ProbeTiming probe = {};
+  };
+
+  explicit Reconciler(Doors doors);
   ~Reconciler() override;
 
   // Reads what the kernel holds, and tells the ledger what of it no store knows; changes nothing.
@@ -73,8 +73,8 @@ class Reconciler final : public BalancerView {
   std::vector<api::TargetStatus> target_health(const ObjectName& name) const override;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  class Inside;
+  std::unique_ptr<Inside> inside_;
 };
 
 }  // namespace isthmus::infra
