@@ -179,7 +179,13 @@ void RouteKeeper::work(Ledger::Snapshot snapshot, const Surroundings& surroundin
   if (has_more_) work.changes.resize(kRouteChangesPerPass);
   Result<> done = carry_out(work.changes, all);
   if (done && has_more_) remember_refused(work.changes, all);
-  if (done && !has_more_) done = note_shadowed(all);
+  if (done && !has_more_) {
+    if (std::exchange(taken_due_, false)) {
+      done = note_shadowed(all);
+    } else {
+      keep_shadowed(all);
+    }
+  }
   if (!done) return fail_all(done.error(), surroundings);
   in_trouble_ = false;
   if (!has_more_) settle(all, surroundings);
@@ -282,19 +288,6 @@ Result<> RouteKeeper::note_refusals(const std::vector<RouteChange>& changes,
 
 // A route that is there and that no packet takes is as good as none.
 Result<> RouteKeeper::note_shadowed(WantedRoutes& wanted) {
-  if (!std::exchange(taken_due_, false)) {
-    // As it was the last time.
-    for (const auto& [name, entry] : tables_) {
-      for (const api::RouteStatus& route : entry.status.routes) {
-        auto found = wanted.find(route.destination);
-        if (route.reason != route_reason::shadowed || found == wanted.end()) continue;
-        if (found->second.route && found->second.status.reason.empty()) {
-          found->second.status = route;
-        }
-      }
-    }
-    return {};
-  }
   std::vector<IpPrefix> made;
   for (const auto& [destination, one] : wanted) {
     if (one.route && one.status.reason.empty()) made.push_back(destination);
@@ -308,6 +301,19 @@ Result<> RouteKeeper::note_shadowed(WantedRoutes& wanted) {
                   : "packets have no way there: a route or a rule of others stops them");
   }
   return {};
+}
+
+// No look at what packets take is due: what was shadowed still is.
+void RouteKeeper::keep_shadowed(WantedRoutes& wanted) const {
+  for (const auto& [name, entry] : tables_) {
+    for (const api::RouteStatus& route : entry.status.routes) {
+      auto found = wanted.find(route.destination);
+      if (route.reason != route_reason::shadowed || found == wanted.end()) continue;
+      if (found->second.route && found->second.status.reason.empty()) {
+        found->second.status = route;
+      }
+    }
+  }
 }
 
 // Nobody knows more than before, so that what was known stands; the next look tries again.

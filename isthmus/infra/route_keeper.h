@@ -4,7 +4,7 @@
 // It is as level-triggered as the rest: whatever makes it due (a table or a machine changed, the
 // kernel tells of changes, 30 s have passed), it reads what the kernel holds of ours, compares, and
 // makes the difference, so many changes a pass. A route that the kernel refuses stops no other and
-// is tried again with the next look; so are many, which keep no other from its turn.
+// is tried again with the next look; however many are refused, they keep no other from its turn.
 //
 // What of ours the kernel holds and no table knows is an orphan: it stays, and the table in whose
 // cluster CIDRs it lies tells it. What goes is what a table named and no longer does, and all in
@@ -110,6 +110,7 @@ class RouteKeeper {
   Result<> note_refusals(const std::vector<drivers::RouteChange>& changes,
                          const drivers::RouteBook::Refusals& refused, WantedRoutes& wanted);
   Result<> note_shadowed(WantedRoutes& wanted);
+  void keep_shadowed(WantedRoutes& wanted) const;
   void fail_all(const Error& error, const Surroundings& surroundings);
   std::vector<api::RouteStatus> not_held(const Entry& entry, const WantedRoutes& wanted) const;
   void settle(const WantedRoutes& wanted, const Surroundings& surroundings);
