@@ -15,9 +15,6 @@
 namespace isthmus::app {
 namespace {
 
-// Answers under way get two seconds of it (net::ServerLimits::stop_timeout).
-constexpr Duration kStopGrace = std::chrono::milliseconds(2700);
-
 struct Backend {
   net::PosixWorld& world;
   const infra::Config& config;

@@ -8,7 +8,7 @@
 namespace isthmus::app {
 namespace {
 
-// How long a work whose scope has ended may take to notice: its waits have all been resumed.
+// How long work whose scope has ended may take to notice: its waits have all been resumed.
 constexpr Duration kReturnTime = std::chrono::milliseconds(200);
 
 Task<Result<>> keep_answer(std::function<Task<Result<>>(Wishes&)>& work, Wishes& wishes,

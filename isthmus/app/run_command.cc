@@ -17,9 +17,6 @@
 namespace isthmus::app {
 namespace {
 
-// The whole of a stop: draining, last events, release of the lease. Promised are three seconds.
-constexpr Duration kStopGrace = std::chrono::milliseconds(2700);
-
 struct Ways {
   std::unique_ptr<ApiWay> work;
   std::unique_ptr<ApiWay> watch;
