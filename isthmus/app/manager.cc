@@ -43,11 +43,6 @@ bool says_who(Outcome outcome) {
          outcome == Outcome::unsupported;
 }
 
-Task<Result<>> wait_for(Signal& signal) {
-  Result<> waited = co_await signal.wait();
-  co_return waited;
-}
-
 }  // namespace
 
 // One lease and what is done while it is held.

@@ -22,4 +22,9 @@ Result<> Signal::Wait::await_resume() {
   return cut_short("waiting for a signal");
 }
 
+Task<Result<>> wait_for(Signal& signal) {
+  Result<> waited = co_await signal.wait();
+  co_return waited;
+}
+
 }  // namespace isthmus

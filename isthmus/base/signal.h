@@ -4,6 +4,8 @@
 
 #include <coroutine>
 
+#include "isthmus/base/result.h"
+#include "isthmus/base/task.h"
 #include "isthmus/base/waiter.h"
 
 namespace isthmus {
@@ -48,5 +50,8 @@ class Signal::Wait final : private Waiter {
 };
 
 inline Signal::Wait Signal::wait() { return Wait(*this); }
+
+// The same as a task, for with_deadline() and Scope::run(), which take tasks.
+Task<Result<>> wait_for(Signal& signal);
 
 }  // namespace isthmus

@@ -40,8 +40,6 @@ TEST(signal, resumes_all_who_wait_in_the_order_they_came) {
   EXPECT_EQ(world.elapsed(), 5s);
 }
 
-Task<Result<>> wait_for(Signal& signal) { co_return co_await signal.wait(); }
-
 TEST(signal, whoever_comes_late_does_not_wait_until_it_is_cleared) {
   VirtualWorld world;
   Signal signal;

@@ -25,11 +25,6 @@ constexpr Duration kNewcomer = std::chrono::minutes(1);
 // Where the lease is not ours yet, it is looked at again so soon.
 constexpr Duration kLeadAgain = std::chrono::seconds(1);
 
-Task<Result<>> wait_for(Signal& signal) {
-  CO_TRY(co_await signal.wait());
-  co_return Result<>{};
-}
-
 bool is_of_scheme(const kube::Node& node, std::string_view scheme) {
   const Result<cloud::ProviderId> id = cloud::parse_provider_id(node.provider_id);
   return id && id->scheme == scheme;

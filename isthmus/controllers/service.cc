@@ -169,11 +169,6 @@ Task<Result<>> ServiceController::Inside::know() {
   co_return Result<>{};
 }
 
-Task<Result<>> ServiceController::Inside::wait_for(Signal& signal) {
-  Result<> waited = co_await signal.wait();
-  co_return waited;
-}
-
 Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::attempt(
     ServicePtr service) {
   refused.erase(service->meta.key);

@@ -62,7 +62,6 @@ struct ServiceController::Inside {
   void note_call(const kube::ObjectKey& key);
   void forget(const std::string& name);
   ServiceRecord* record_of(const kube::Service& service);
-  static Task<Result<>> wait_for(Signal& signal);
 
   // service_ensure.cc
   Task<Result<Step>> ensure(ServicePtr service, EnsureService act, Notices notices);
