@@ -54,21 +54,13 @@ std::vector<Wish> ContestedFields::may_write(const kube::ObjectMeta& meta,
   return allowed;
 }
 
-// A field that we wrote, and that is not so any more, was reverted. Before the first park it takes
-// three of these within ten minutes, after it one.
+// A field that we wrote, and that is not so any more, was reverted.
 bool ContestedFields::may_write(Field& field) {
-  const Moment now = clock_.now();
   if (is_parked(field)) return false;
-  field.parked_until.reset();
   field.writer.reset();
   if (!std::exchange(field.stands, false)) return true;
-  field.touched = now;
-  field.reverts.push_back(now);
-  std::erase_if(field.reverts, [now](Moment at) { return later(at, kRevertsWithin) < now; });
-  if (field.reverts.size() < kRevertsMax && !field.was_parked) return true;
-  field.reverts.clear();
-  field.was_parked = true;
-  field.parked_until = later(now, kParkedFor);
+  field.touched = clock_.now();
+  if (field.dispute.may_redo(field.touched)) return true;
   parked_.add();
   return false;
 }
@@ -104,8 +96,8 @@ std::vector<Notice> ContestedFields::notices(const kube::ObjectMeta& meta) const
 }
 
 Task<Result<>> ContestedFields::learn_writers(kube::ApiDoor& api, kube::ObjectName name) {
-  const auto asks = [](const auto& each) {
-    return each.second.parked_until && !each.second.writer;
+  const auto asks = [this](const auto& each) {
+    return is_parked(each.second) && !each.second.writer;
   };
   const auto object = objects_.find(name.key);
   if (object == objects_.end() || std::ranges::none_of(object->second.fields, asks)) {
@@ -116,7 +108,7 @@ Task<Result<>> ContestedFields::learn_writers(kube::ApiDoor& api, kube::ObjectNa
   const auto again = objects_.find(name.key);
   if (again == objects_.end()) co_return Result<>{};
   for (auto& [path, field] : again->second.fields) {
-    if (!field.parked_until || field.writer) continue;
+    if (!is_parked(field) || field.writer) continue;
     std::vector<kube::FieldWriter> writers;
     if (live) writers = kube::writers_of(*live, path).value_or(std::vector<kube::FieldWriter>{});
     field.writer = describe_writer(writers);
@@ -130,7 +122,8 @@ std::optional<Moment> ContestedFields::next_try(const kube::ObjectMeta& meta) co
   if (object == nullptr) return next;
   for (const auto& [path, field] : object->fields) {
     if (!is_parked(field)) continue;
-    next = next ? std::min(*next, *field.parked_until) : *field.parked_until;
+    const Moment until = *field.dispute.parked_until();
+    next = next ? std::min(*next, until) : until;
   }
   return next;
 }
@@ -157,7 +150,7 @@ void ContestedFields::drop_old(Object& object) const {
 }
 
 bool ContestedFields::is_parked(const Field& field) const {
-  return field.parked_until && clock_.now() < *field.parked_until;
+  return field.dispute.is_parked(clock_.now());
 }
 
 }  // namespace isthmus::controllers

@@ -1,8 +1,5 @@
-// Fields of ours that somebody else keeps writing over: another manager, a kubelet with the wrong
-// flag, a person with a script. Who is right is not ours to decide by being faster, and two who
-// both think so never rest. So we put a field right twice, and at the third time within ten minutes
-// it is *parked*: left as the other wrote it, for an hour, with an event that names the other.
-// Then it gets one more try. A wish of ours that changes begins anew.
+// Fields of ours that somebody else keeps writing over. We put a field right twice, and then it is
+// parked, as dispute.h says, with an event that names the other.
 #pragma once
 
 #include <map>
@@ -15,16 +12,13 @@
 #include "isthmus/base/metrics.h"
 #include "isthmus/base/result.h"
 #include "isthmus/base/task.h"
+#include "isthmus/controllers/dispute.h"
 #include "isthmus/controllers/notice.h"
 #include "isthmus/kube/api/managed_fields.h"
 #include "isthmus/kube/api/meta.h"
 #include "isthmus/kube/api_door.h"
 
 namespace isthmus::controllers {
-
-inline constexpr std::size_t kRevertsMax = 3;
-inline constexpr Duration kRevertsWithin = std::chrono::minutes(10);
-inline constexpr Duration kParkedFor = std::chrono::hours(1);
 
 // A field and what it should be. Texts are equal where the wishes are; empty: not there at all.
 struct Wish {
@@ -70,12 +64,10 @@ class ContestedFields final {
  private:
   struct Field {
     std::string wanted = {};
-    bool stands = false;               // As we wrote it, as far as we know.
-    bool was_parked = false;           // One more revert parks it again.
-    std::vector<Moment> reverts = {};  // Lately; fewer than kRevertsMax.
+    bool stands = false;  // As we wrote it, as far as we know.
+    Dispute dispute = {};
     Moment touched = {};
-    std::optional<Moment> parked_until = {};
-    std::optional<std::string> writer = {};  // In words; nullopt: not asked yet.
+    std::optional<std::string> writer = {};  // In words; nullopt: not asked since it was parked.
   };
   struct Object {
     std::string uid = {};

@@ -43,13 +43,7 @@ class ContestedTest : public ::testing::Test {
     }
     return done;
   }
-  void pass(Duration time) { world.driver.wait(world.loop.now() + time), turn(); }
-  void turn() {
-    EXPECT_TRUE(world.run([]() -> Task<Result<>> {
-      CO_TRY(co_await sleep_for(0s));
-      co_return Result<>{};
-    }()));
-  }
+  void pass(Duration time) { world.advance(time); }
   std::string told() const {
     std::string all;
     for (const Notice& notice : fields.notices(meta)) all += notice.message + "\n";

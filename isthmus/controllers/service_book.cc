@@ -126,6 +126,14 @@ void ServiceBook::forget(std::string_view name) {
   records_.erase(found);
 }
 
+void ServiceBook::disown(std::string_view name) {
+  ServiceRecord* record = find(name);
+  if (record == nullptr) return;
+  std::optional<cloud::LoadBalancerState> left = std::move(record->state);
+  forget(name);
+  if (left) heard(*left);
+}
+
 std::vector<std::string> ServiceBook::of(const kube::ObjectKey& key) const {
   const auto found = names_.find(key);
   if (found == names_.end()) return {};
@@ -220,6 +228,19 @@ bool ServiceBook::stands(const ServiceRecord& record, std::string_view fingerpri
   return !record.fingerprint.empty() && record.fingerprint == fingerprint && record.state &&
          !record.state->is_leaving && !record.vanished && record.state->problems.empty() &&
          record.state->generation == record.generation;
+}
+
+// What is parked is not known to stand: after the hour its try is no answer to another change.
+bool ServiceBook::may_ensure(ServiceRecord& record, std::string_view fingerprint, Moment now) {
+  if (record.announced != wish_of(fingerprint)) record.dispute = {};
+  const bool is_as_others_want =
+      record.state && !record.state->is_leaving && record.state->generation > record.generation;
+  if (!is_as_others_want) return true;
+  if (record.dispute.is_parked(now)) return false;
+  const bool was_ours = record.fingerprint == fingerprint;
+  if (!was_ours || record.dispute.may_redo(now)) return true;
+  record.fingerprint.clear();
+  return false;
 }
 
 }  // namespace isthmus::controllers

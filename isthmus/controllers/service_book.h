@@ -16,6 +16,7 @@
 
 #include "isthmus/base/clock.h"
 #include "isthmus/cloud/load_balancer.h"
+#include "isthmus/controllers/dispute.h"
 #include "isthmus/kube/api/meta.h"
 
 namespace isthmus::controllers {
@@ -59,6 +60,7 @@ struct ServiceRecord {
 
   Trouble trouble = Trouble::none;
   unsigned failures = 0;                    // In a row.
+  Dispute dispute = {};                     // With somebody else who changes it in the cloud.
   std::optional<Moment> nobody_since = {};  // Since when no Node passes its check.
 };
 
@@ -80,6 +82,9 @@ class ServiceBook final {
   // A stranger of that name is forgotten as well.
   void forget(std::string_view name);
 
+  // Its Service is gone: the record is forgotten, and what the cloud has becomes a stranger.
+  void disown(std::string_view name);
+
   // Names of the records of a key: more than one where a Service was recreated under its name.
   std::vector<std::string> of(const kube::ObjectKey& key) const;
   const std::map<std::string, ServiceRecord, std::less<>>& all() const { return records_; }
@@ -90,7 +95,7 @@ class ServiceBook final {
   // The message with the Services of those load balancers that have a record.
   std::string explained(std::string_view message) const;
 
-  // Our ensure was answered. News that are newer than the answer stay.
+  // Our ensure was answered. News that is newer than the answer stays.
   void ensured(ServiceRecord& record, std::string fingerprint, cloud::LoadBalancerState state,
                Moment now);
 
@@ -106,13 +111,18 @@ class ServiceBook final {
   std::vector<std::string> heard_everything(const std::vector<cloud::LoadBalancerState>& states,
                                             Moment now, Duration fresh);
 
-  // Load balancers the cloud has and no Service of this process has asked for.
+  // Load balancers the cloud has and no Service that we know asks for.
   const std::map<std::string, cloud::LoadBalancerState, std::less<>>& strangers() const {
     return strangers_;
   }
 
   // Whether this spec is what the cloud was told, and it still stands there as we left it.
   static bool stands(const ServiceRecord& record, std::string_view fingerprint);
+
+  // Whether this spec, which does not stand or is due, may be ensured now: not where somebody else
+  // has changed what we ensured too often, and then not until the dispute gets another try. Takes
+  // note of the change.
+  static bool may_ensure(ServiceRecord& record, std::string_view fingerprint, Moment now);
 
  private:
   static bool take_in(ServiceRecord& record, const cloud::LoadBalancerState& state);

@@ -175,5 +175,61 @@ TEST_F(ServiceBookTest, a_list_that_repeats_what_is_known_is_no_news) {
   EXPECT_TRUE(stands());
 }
 
+TEST_F(ServiceBookTest, what_its_service_left_behind_is_a_strangers) {
+  ensure(5, 3);
+  book.disown("svc-a-b");
+  EXPECT_TRUE(book.all().empty());
+  EXPECT_EQ(book.strangers().at("svc-a-b").generation, 3u);
+  EXPECT_TRUE(record().adopted);
+  record().state.reset();
+  book.disown("svc-a-b");
+  EXPECT_TRUE(book.empty());
+}
+
+class Contested : public ServiceBookTest {
+ protected:
+  // Somebody else changes what we ensured; whether it is put right.
+  bool is_put_right(const cloud::LoadBalancerSpec& spec = web()) {
+    const std::string print = fingerprint(spec);
+    ++generation;
+    book.heard(state(generation, generation));
+    if (!ServiceBook::may_ensure(record(), print, now)) return false;
+    ++generation;
+    book.ensured(record(), print, state(generation, generation), now);
+    record().announced = wish_of(print);
+    return true;
+  }
+  std::uint64_t generation = 0;
+};
+
+TEST_F(Contested, is_put_right_twice_and_then_left_for_an_hour) {
+  EXPECT_TRUE(is_put_right());  // Nothing of ours stood before it.
+  EXPECT_TRUE(is_put_right());
+  EXPECT_TRUE(is_put_right());
+  EXPECT_FALSE(is_put_right());
+  now += 59min;
+  EXPECT_FALSE(is_put_right());
+  now += 1min;
+  EXPECT_TRUE(is_put_right());
+  EXPECT_FALSE(is_put_right());
+}
+
+TEST_F(Contested, begins_anew_with_another_wish) {
+  for (int i = 0; i < 4; ++i) is_put_right();
+  cloud::LoadBalancerSpec other = web();
+  other.pool = "public";
+  EXPECT_TRUE(is_put_right(other));
+}
+
+TEST_F(Contested, is_made_anew_where_it_is_going_or_gone) {
+  for (int i = 0; i < 4; ++i) is_put_right();
+  const std::string print = fingerprint(web());
+  EXPECT_FALSE(ServiceBook::may_ensure(record(), print, now));
+  record().state->is_leaving = true;
+  EXPECT_TRUE(ServiceBook::may_ensure(record(), print, now));
+  book.heard_gone("svc-a-b");
+  EXPECT_TRUE(ServiceBook::may_ensure(record(), print, now));
+}
+
 }  // namespace
 }  // namespace isthmus::controllers

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "isthmus/controllers/pauses.h"
 #include "isthmus/controllers/service_notices.h"
 
 namespace isthmus::controllers {
@@ -20,8 +21,6 @@ constexpr Duration kFollowedPollEvery = std::chrono::seconds(30);
 constexpr Duration kNobodyFor = std::chrono::seconds(15);
 
 const kube::FieldPath kIngress{"status", "loadBalancer", "ingress"};
-
-constexpr Duration kSoonest = std::chrono::seconds(1);
 
 // Due times come from the queue, which may be a tenth early.
 Moment due(Moment since, Duration every) { return later(since, every - every / 10); }
@@ -51,7 +50,8 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::ensure(
     record = &book.at(name, service->meta.key, service->meta.uid);
   }
   std::string print = fingerprint(act.spec);
-  if (!ServiceBook::stands(*record, print) || drift_is_due(*record)) {
+  const bool is_due = !ServiceBook::stands(*record, print) || drift_is_due(*record);
+  if (is_due && may_ensure(*record, print)) {
     Result<Step> made = co_await make(service, std::move(act.spec), std::move(print));
     if (!made) {
       co_return std::unexpected(
@@ -61,6 +61,13 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::ensure(
   }
   Result<Step> step = co_await report(std::move(service), name, std::move(notices));
   co_return step;
+}
+
+bool ServiceController::Inside::may_ensure(ServiceRecord& record, std::string_view print) {
+  const bool was_parked = record.dispute.is_parked(loop.now());
+  if (ServiceBook::may_ensure(record, print, loop.now())) return true;
+  if (!was_parked) metrics.contested.add();
+  return false;
 }
 
 // Cut off, the cloud has heard of the spec or not: the record then knows no fingerprint, and the
@@ -220,6 +227,7 @@ Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::publish
   record->trouble = ServiceRecord::Trouble::none;
   record->failures = 0;
   for (Notice& parked : contested.notices(service->meta)) notices.push_back(std::move(parked));
+  if (record->dispute.is_parked(loop.now())) notices.push_back(contested_balancer());
   tell(*service, std::move(notices));
   co_return Finished{next_look(*service, *record)};
 }
@@ -283,7 +291,9 @@ Duration ServiceController::Inside::poll_every() const {
 
 kube::Action ServiceController::Inside::next_look(const kube::Service& service,
                                                   const ServiceRecord& record) const {
-  Moment next = later(record.ensured_at, options.drift_every);
+  Moment next = record.dispute.is_parked(loop.now())
+                    ? *record.dispute.parked_until()
+                    : later(record.ensured_at, options.drift_every);
   if (record.state && !record.state->settled) {
     next = std::min(next, later(record.asked_at, poll_every()));
   }

@@ -16,6 +16,9 @@ class ServiceMetrics final {
         repaired(repairs(metrics, "repaired")),
         recreated(repairs(metrics, "recreated")),
         changed(repairs(metrics, "changed")),
+        contested(metrics.counter("isthmus_load_balancers_contested_total",
+                                  "Number of times a load balancer was left to somebody else who "
+                                  "kept changing it.")),
         first_call(metrics.histogram(
             "isthmus_service_first_call_seconds",
             "From the news of a changed Service to the first call to the cloud for it.",
@@ -30,6 +33,7 @@ class ServiceMetrics final {
   Counter& repaired;   // By the cloud.
   Counter& recreated;  // By us, after it had vanished.
   Counter& changed;    // By us, after somebody had asked for something else.
+  Counter& contested;  // Left to them, after they had done so again and again.
   Histogram& first_call;
 
  private:

@@ -55,6 +55,14 @@ Notice no_nodes() {
           .message = "There are no available nodes for LoadBalancer"};
 }
 
+Notice contested_balancer() {
+  return {.reason = std::string(kContestedReason),
+          .message =
+              "Somebody else keeps changing its load balancer in the cloud, another manager "
+              "with other flags perhaps; it is left as it is for an hour. Please let one "
+              "of the two stop"};
+}
+
 std::string text_of(const std::vector<IpAddress>& addresses) {
   std::vector<std::string> texts;
   for (const IpAddress& address : addresses) texts.push_back(to_string(address));

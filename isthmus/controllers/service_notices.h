@@ -23,7 +23,8 @@ inline constexpr std::string_view kNoNodesReason = "UnAvailableLoadBalancer";
 inline constexpr std::string_view kRepairedReason = "LoadBalancerRepaired";
 inline constexpr std::string_view kRecreatedReason = "LoadBalancerRecreated";
 inline constexpr std::string_view kChangedReason = "LoadBalancerChanged";
-inline constexpr std::string_view kContestedReason = "LoadBalancerStatusContested";
+inline constexpr std::string_view kContestedReason = "LoadBalancerContested";
+inline constexpr std::string_view kStatusContestedReason = "LoadBalancerStatusContested";
 inline constexpr std::string_view kKubeletReason = "NodeHealthFromKubelet";
 
 // What the cloud says is so with it now; one without a word for it goes by LoadBalancerNotice.
@@ -38,6 +39,9 @@ Notice delete_failed(const Error& error);
 Error error_of(const std::vector<cloud::LoadBalancerState::Problem>& problems);
 
 Notice no_nodes();
+
+// That it is left to somebody else, who keeps changing it.
+Notice contested_balancer();
 
 // "192.0.2.1, 2001:db8::1".
 std::string text_of(const std::vector<IpAddress>& addresses);
