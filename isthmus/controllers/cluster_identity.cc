@@ -19,4 +19,12 @@ Task<Result<cloud::ClusterUid>> read_cluster_uid(kube::ApiDoor& api) {
   co_return uid;
 }
 
+Task<Result<>> confirm_cluster(kube::ApiDoor& api, cloud::ClusterUid cluster) {
+  const cloud::ClusterUid now = CO_TRY(co_await read_cluster_uid(api));
+  if (now.text() == cluster.text()) co_return Result<>{};
+  co_return fail(Outcome::conflict,
+                 "the API server's namespace kube-system has another uid than when we began (" +
+                     now.text() + "): it has lost its store, or is another cluster's");
+}
+
 }  // namespace isthmus::controllers

@@ -10,4 +10,8 @@ namespace isthmus::controllers {
 // the verb get on that one namespace.
 Task<Result<cloud::ClusterUid>> read_cluster_uid(kube::ApiDoor& api);
 
+// Asks whether it still is this one: before what is missing counts as gone. An API server that has
+// lost its store has made another kube-system. Errors: as above; conflict: it is another cluster.
+Task<Result<>> confirm_cluster(kube::ApiDoor& api, cloud::ClusterUid cluster);
+
 }  // namespace isthmus::controllers

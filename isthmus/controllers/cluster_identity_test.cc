@@ -41,5 +41,15 @@ TEST_F(ClusterIdentity, is_never_made_of_a_uid_that_is_none) {
   EXPECT_EQ(world.run(read_cluster_uid(api)).outcome(), Outcome::lost);
 }
 
+TEST_F(ClusterIdentity, is_confirmed_only_while_it_is_the_same) {
+  const cloud::ClusterUid ours = cloud::ClusterUid::parse(kUid).value();
+  EXPECT_EQ(world.run(confirm_cluster(api, ours)).outcome(), Outcome::absent);
+  have_namespace(kUid);
+  EXPECT_TRUE(world.run(confirm_cluster(api, ours)));
+  api.erase(kube::Namespace::resource, {"", "kube-system"});
+  have_namespace("0a6f2a1f-0f5a-4c4e-9d55-6f0c3b1e7b11");
+  EXPECT_EQ(world.run(confirm_cluster(api, ours)).outcome(), Outcome::conflict);
+}
+
 }  // namespace
 }  // namespace isthmus::controllers

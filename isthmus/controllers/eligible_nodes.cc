@@ -99,7 +99,7 @@ cloud::Target target_of(const kube::Node& node) {
   return target;
 }
 
-EligibleNodes eligible_nodes(const std::map<kube::ObjectKey, kube::Snapshot<kube::Node>>& nodes) {
+EligibleNodes eligible_nodes(const NodesByKey& nodes) {
   EligibleNodes eligible;
   std::map<IpAddress, std::string> holders;
   std::map<std::uint16_t, std::size_t> kubelet_ports;
@@ -118,6 +118,19 @@ EligibleNodes eligible_nodes(const std::map<kube::ObjectKey, kube::Snapshot<kube
   eligible.hash = hash_of(eligible.targets);
   eligible.kubelet_port = most_reported(kubelet_ports, eligible.kubelet_port);
   return eligible;
+}
+
+std::vector<std::string> vanished_targets(const EligibleNodes& before, const NodesByKey& nodes) {
+  std::vector<std::string> names;
+  for (const cloud::Target& target : before.targets) {
+    if (!nodes.contains({"", target.name})) names.push_back(target.name);
+  }
+  return names;
+}
+
+bool is_suspicious_loss(const EligibleNodes& before, const EligibleNodes& after,
+                        std::size_t vanished) {
+  return vanished > 0 && (after.targets.empty() || vanished * 2 > before.targets.size());
 }
 
 bool target_change_matters(const kube::Difference<kube::Node>& difference) {

@@ -1,6 +1,6 @@
 // Which Nodes load balancers send to, and how they are found there.
 //
-// The rules are those of the Service API, upstream's (spec: KEP-3458, "stable" predicates) and what
+// The rules are those of the Service API, upstream's (KEP-3458, "stable" predicates) and what
 // upstream leaves out: a Node that is not initialized yet is no target, because nobody has said
 // that its addresses are right; and a change of an address counts.
 //
@@ -8,6 +8,7 @@
 // kubelet has to report; so is being cordoned, which is about new pods.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -44,9 +45,20 @@ struct EligibleNodes {
   friend bool operator==(const EligibleNodes&, const EligibleNodes&) = default;
 };
 
+using NodesByKey = std::map<kube::ObjectKey, kube::Snapshot<kube::Node>>;
+
 // An address that two Nodes claim is that of the first by name, and a Node without any other is
 // left out: a cloud refuses a set that has an address twice.
-EligibleNodes eligible_nodes(const std::map<kube::ObjectKey, kube::Snapshot<kube::Node>>& nodes);
+EligibleNodes eligible_nodes(const NodesByKey& nodes);
+
+// The names of targets whose Nodes are not there any more. One that was excluded, is tainted or is
+// being deleted has said so and is none of them.
+std::vector<std::string> vanished_targets(const EligibleNodes& before, const NodesByKey& nodes);
+
+// Whether a loss is larger than may be believed unasked: more than half of the targets have
+// vanished, or the last of them.
+bool is_suspicious_loss(const EligibleNodes& before, const EligibleNodes& after,
+                        std::size_t vanished);
 
 // Whether a difference may change what eligible_nodes answers: not a kubelet's heartbeat, nor what
 // happens to a Node that was no target and is none.

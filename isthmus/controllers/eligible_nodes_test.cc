@@ -26,12 +26,16 @@ kube::Node node(std::string name, std::vector<std::string> addresses = {"10.0.0.
   return made;
 }
 
-EligibleNodes eligible(const std::vector<kube::Node>& nodes) {
-  std::map<kube::ObjectKey, kube::Snapshot<kube::Node>> snapshots;
+NodesByKey by_key(const std::vector<kube::Node>& nodes) {
+  NodesByKey snapshots;
   for (const kube::Node& one : nodes) {
     snapshots.emplace(one.meta.key, std::make_shared<const kube::Node>(one));
   }
-  return eligible_nodes(snapshots);
+  return snapshots;
+}
+
+EligibleNodes eligible(const std::vector<kube::Node>& nodes) {
+  return eligible_nodes(by_key(nodes));
 }
 
 bool matters(std::optional<kube::Node> before, std::optional<kube::Node> after) {
@@ -235,6 +239,23 @@ TEST(eligible_nodes, do_not_change_with_anything_else) {
   EXPECT_FALSE(matters(leaving, excluded));
   EXPECT_FALSE(matters(leaving, {}));
   EXPECT_FALSE(matters({}, leaving));
+}
+
+TEST(vanished_targets, are_those_whose_nodes_have_left_without_a_word) {
+  const kube::Node one = node("node1", {"10.0.0.1"});
+  kube::Node two = node("node2", {"10.0.0.2"});
+  const EligibleNodes before = eligible({one, two, node("node3", {"10.0.0.3"})});
+  two.meta.labels.set(kExcludedLabel, "");
+  EXPECT_THAT(vanished_targets(before, by_key({one, two})), ElementsAre("node3"));
+}
+
+TEST(vanished_targets, are_suspicious_where_they_are_more_than_half_or_the_last) {
+  const EligibleNodes two = eligible({node("a", {"10.0.0.1"}), node("b", {"10.0.0.2"})});
+  const EligibleNodes one = eligible({node("a", {"10.0.0.1"})});
+  EXPECT_FALSE(is_suspicious_loss(two, one, 1));
+  EXPECT_TRUE(is_suspicious_loss(two, one, 2));
+  EXPECT_TRUE(is_suspicious_loss(two, eligible({}), 1));
+  EXPECT_FALSE(is_suspicious_loss(two, eligible({}), 0));
 }
 
 }  // namespace

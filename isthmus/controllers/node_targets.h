@@ -3,6 +3,11 @@
 //
 // A change is taken in when the Nodes have been quiet for a moment, and compared by the hash of
 // what it comes to; so a thousand Nodes that join cost a handful of calls, and a heartbeat none.
+//
+// A watch may show less than there is, and a target that is taken away by mistake is an outage. So
+// where more than half of the targets, or the last of them, would go because their Nodes have
+// vanished, the targets stay as they are until the API server, asked live, knows none of these
+// Nodes and knows others; and as long as it is the cluster that it was.
 #pragma once
 
 #include <functional>
@@ -18,6 +23,9 @@
 #include "isthmus/cloud/ownership.h"
 #include "isthmus/cloud/provider.h"
 #include "isthmus/controllers/eligible_nodes.h"
+#include "isthmus/controllers/withheld.h"
+#include "isthmus/kube/api_door.h"
+#include "isthmus/kube/recorder.h"
 #include "isthmus/kube/store.h"
 
 namespace isthmus::controllers {
@@ -31,6 +39,16 @@ struct NodeTargetsOptions {
   Duration debounce_max = std::chrono::seconds(10);
 };
 
+struct NodeTargetsDoors {
+  kube::Store<kube::Node>& nodes;
+  kube::ApiDoor& api;
+  cloud::TargetSets* sets;  // May be null.
+  kube::Recorder& recorder;
+  Loop& loop;
+  Metrics& metrics;
+  Logger& log;
+};
+
 // A resource; the doors outlive it.
 class NodeTargets final {
  public:
@@ -39,12 +57,10 @@ class NodeTargets final {
   // Told of a change: what it was and what it is. It takes note and returns.
   using Listener = std::function<void(const EligibleNodes& before, const EligibleNodes& after)>;
 
-  // `sets` may be null.
-  NodeTargets(NodeTargetsOptions options, kube::Store<kube::Node>& nodes, cloud::TargetSets* sets,
-              Loop& loop, Metrics& metrics, Logger& log);
+  NodeTargets(NodeTargetsOptions options, NodeTargetsDoors doors);
   ~NodeTargets();
 
-  // Whose Nodes these are; before anything else is asked of the set.
+  // Whose Nodes these are; before they are followed and anything is asked of the set.
   void belong_to(const cloud::ClusterUid& cluster);
 
   // Follows the Nodes until the scope is cancelled.
@@ -74,11 +90,16 @@ class NodeTargets final {
  private:
   class Releasing;
 
-  void take_in(const Listener& listener);
+  Task<Result<>> wait_for_change();
+  Task<Result<>> wait_for_dirt();
+  Task<Result<>> look(const Listener& listener);
+  Task<Result<>> confirm_loss();
+  void take_in(Snapshot newest, const Listener& listener);
   Task<Result<std::string>> ensure();
 
   const NodeTargetsOptions options_;
   kube::Store<kube::Node>& store_;
+  kube::ApiDoor& api_;
   cloud::TargetSets* sets_;
   Loop& loop_;
   Logger& log_;
@@ -88,6 +109,8 @@ class NodeTargets final {
   Snapshot nodes_;
   Signal known_;
   Signal dirty_;
+  Withheld withheld_;
+  Moment confirm_again_at_ = {};
   std::optional<Moment> changed_at_;  // The first change of the Nodes that the cloud has not.
   std::string in_cloud_;              // Hash of the targets that the set has; empty: not known.
   bool is_releasing_ = false;

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "isthmus/base/virtual_world.h"
+#include "isthmus/controllers/diary_testing.h"
+#include "isthmus/kube/api/namespace.h"
+#include "isthmus/kube/testing/fake_api.h"
 #include "isthmus/providers/fake/fake_provider.h"
 
 namespace isthmus::controllers {
@@ -14,7 +17,9 @@ using namespace std::chrono_literals;
 class NodeTargetsTest : public ::testing::Test {
  protected:
   NodeTargetsTest() {
-    targets.belong_to(cloud::ClusterUid::parse("6f0c3b1e-0f5a-4c4e-9d55-0a6f2a1f7b11").value());
+    targets.belong_to(cloud::ClusterUid::parse(kCluster).value());
+    api.put(kube::Namespace::resource,
+            fmt::format(R"({{"metadata": {{"name": "kube-system", "uid": "{}"}}}})", kCluster));
     nodes.replace({});
     scope.spawn(
         &NodeTargets::run, &targets,
@@ -23,6 +28,27 @@ class NodeTargetsTest : public ::testing::Test {
         }));
     world.settle();
   }
+  static constexpr std::string_view kCluster = "6f0c3b1e-0f5a-4c4e-9d55-0a6f2a1f7b11";
+
+  // So many Nodes, as targets; the API server knows them too.
+  void have_nodes(int count) {
+    for (int i = 1; i <= count; ++i) {
+      add_node(i);
+      api.put(kube::Node::resource, fmt::format(R"({{"metadata": {{"name": "node{}"}}}})", i));
+    }
+    world.advance(2s);
+  }
+  void lose_node(int i) {
+    const kube::ObjectKey key{"", fmt::format("node{}", i)};
+    nodes.apply({kube::ChangeKind::deleted, {key, fmt::format("uid{}", i), "9999", kube::Node()}});
+  }
+  void delete_node(int i) {
+    api.erase(kube::Node::resource, {"", fmt::format("node{}", i)});
+    lose_node(i);
+  }
+  unsigned lists() const { return api.calls(kube::testing::Verb::list, "nodes"); }
+  std::size_t count() const { return targets.nodes()->targets.size(); }
+
   void add_node(int i) {
     kube::Node node{.meta = {.key = {"", fmt::format("node{}", i)},
                              .uid = fmt::format("uid{}", i),
@@ -41,13 +67,22 @@ class NodeTargetsTest : public ::testing::Test {
   }
 
   VirtualWorld world;
+  kube::testing::FakeApi api{world.loop};
+  testing::Diary events;
   providers::fake::FakeProvider provider;
   kube::Store<kube::Node> nodes;
   Metrics metrics;
   MemoryLogger log;
   std::vector<std::pair<std::size_t, std::size_t>> told;
   std::uint64_t version = 0;
-  NodeTargets targets{{}, nodes, provider.capabilities().target_sets, world.loop, metrics, log};
+  NodeTargets targets{{},
+                      {.nodes = nodes,
+                       .api = api,
+                       .sets = provider.capabilities().target_sets,
+                       .recorder = events,
+                       .loop = world.loop,
+                       .metrics = metrics,
+                       .log = log}};
   Scope scope{world.loop};
 };
 
@@ -114,6 +149,73 @@ TEST_F(NodeTargetsTest, a_server_without_sets_has_no_name_for_one) {
   EXPECT_TRUE(world.run(targets.refresh(true)));
   EXPECT_TRUE(world.run(targets.release()));
   EXPECT_EQ(provider.target_sets.ensures, 1u);
+}
+
+// What goes a few at a time goes unasked.
+TEST_F(NodeTargetsTest, nodes_that_are_deleted_leave_at_once) {
+  have_nodes(10);
+  for (int i = 1; i <= 9; ++i) {
+    delete_node(i);
+    world.advance(2s);
+    EXPECT_EQ(count(), 10U - static_cast<unsigned>(i));
+  }
+  EXPECT_EQ(lists(), 0U);
+}
+
+TEST_F(NodeTargetsTest, more_than_half_at_once_leave_as_soon_as_the_server_says_so_too) {
+  have_nodes(10);
+  for (int i = 1; i <= 6; ++i) delete_node(i);
+  world.advance(2s);
+  EXPECT_EQ(count(), 4U);
+  EXPECT_EQ(lists(), 1U);
+  EXPECT_TRUE(events.lines.empty());
+}
+
+TEST_F(NodeTargetsTest, those_that_the_server_still_knows_are_kept) {
+  have_nodes(10);
+  for (int i = 1; i <= 6; ++i) lose_node(i);
+  world.advance(10min);
+  EXPECT_EQ(count(), 10U);
+  EXPECT_EQ(events.count("TargetRemovalWithheld"), 1U);
+  EXPECT_EQ(events.count("(6): the API server knows Nodes that we do not see"), 1U);
+  EXPECT_LE(lists(), 61U);
+  for (int i = 1; i <= 6; ++i) delete_node(i);
+  world.advance(11s);
+  EXPECT_EQ(count(), 4U);
+  EXPECT_TRUE(log.mentions("held back no longer"));
+}
+
+TEST_F(NodeTargetsTest, an_empty_view_takes_nobody_away) {
+  have_nodes(3);
+  nodes.replace({});
+  world.advance(1h);
+  EXPECT_EQ(count(), 3U);
+  api.erase(kube::Namespace::resource, {"", "kube-system"});
+  for (int i = 1; i <= 3; ++i) delete_node(i);
+  world.advance(1h);
+  EXPECT_EQ(count(), 3U);
+}
+
+TEST_F(NodeTargetsTest, a_server_that_cannot_be_asked_keeps_them_and_is_asked_again) {
+  have_nodes(10);
+  api.inject({.verb = kube::testing::Verb::list, .error = {Outcome::busy, "429"}});
+  for (int i = 1; i <= 6; ++i) delete_node(i);
+  world.advance(10s);
+  EXPECT_EQ(count(), 10U);
+  world.advance(30s);
+  EXPECT_EQ(count(), 4U);
+}
+
+TEST_F(NodeTargetsTest, nodes_that_come_and_go_meanwhile_make_no_more_calls) {
+  have_nodes(10);
+  for (int i = 1; i <= 6; ++i) lose_node(i);
+  for (int i = 0; i < 60; ++i) {
+    add_node(20 + i % 2);
+    world.advance(2s);
+    lose_node(20 + i % 2);
+    world.advance(2s);
+  }
+  EXPECT_LE(lists(), 25U);
 }
 
 }  // namespace

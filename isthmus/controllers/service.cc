@@ -75,17 +75,29 @@ ServiceController::Inside::Inside(ServiceControllerOptions options_, ServiceDoor
       teller(doors.recorder),
       contested(doors.loop, doors.metrics,
                 {.controller = std::string(kName),
-                 .reason = std::string(kContestedReason),
+                 .reason = std::string(kStatusContestedReason),
                  .advice = "switch one of the two load balancer controllers off, or tell them "
                            "apart by spec.loadBalancerClass"}),
       writes(doors.services, doors.api, service_projection()),
       targets({.shares = options.shares_targets,
                .debounce = options.node_debounce,
                .debounce_max = options.node_debounce_max},
-              doors.nodes, doors.cloud.capabilities().target_sets, doors.loop, doors.metrics,
-              doors.log),
-      orphans({.grace = options.orphan_grace, .many = options.orphans_max}, doors.services,
-              doors.api, cloud, book, doors.loop, doors.metrics, doors.log),
+              {.nodes = doors.nodes,
+               .api = doors.api,
+               .sets = doors.cloud.capabilities().target_sets,
+               .recorder = doors.recorder,
+               .loop = doors.loop,
+               .metrics = doors.metrics,
+               .log = doors.log}),
+      orphans({.grace = options.orphan_grace, .many = options.orphans_max},
+              {.services = doors.services,
+               .api = doors.api,
+               .cloud = cloud,
+               .recorder = doors.recorder,
+               .clock = doors.loop,
+               .metrics = doors.metrics,
+               .log = doors.log},
+              book),
       metrics(doors.metrics, book, refused) {
   services.subscribe([this](const kube::Difference<kube::Service>& difference) {
     const bool may_call = difference.after && concerns_us(*difference.after);
@@ -124,7 +136,7 @@ Task<Result<kube::Action>> ServiceController::Inside::sync(kube::ObjectKey key) 
     service = std::get<LookAgain>(*step).service;
   }
   if (service) co_return fail(Outcome::conflict, "others keep changing this Service");
-  Result<kube::Action> action = co_await release_vanished(key);
+  Result<kube::Action> action = co_await part_from_vanished(key);
   co_return action;
 }
 

@@ -13,8 +13,8 @@
 //
 // One road leads here: keys in one queue. A change of a Service comes at once; a change of the
 // Nodes, debounced, as one key for the shared target set (kNodesKey) or as a resync of every
-// Service where there are none, spread out; news of the cloud wake the Service they are about. A
-// run never waits for the cloud to be done: it ends with "again after", and the news come sooner.
+// Service where there are none, spread out; news of the cloud wakes the Service it is about. A
+// run never waits for the cloud to be done: it ends with "again after", and the news comes sooner.
 //
 // It assumes that the stores follow the API server and that runs of one key never overlap
 // (kube/controller.h). What is known of the cloud is in ServiceBook; what is decided when stands in
@@ -60,10 +60,10 @@ struct ServiceControllerOptions {
   Duration node_debounce_max = std::chrono::seconds(10);
   Duration node_spread = std::chrono::seconds(20);
 
-  // A load balancer of ours whose Service vanished while nobody looked is released after this long,
-  // if the API server then says again that there is no such Service; but not where more than
-  // orphans_max of them, and more than a third of all, are orphans at once: then something else is
-  // wrong, and it is only told.
+  // A load balancer of ours whose Service vanished without asking for its release is released after
+  // this long, if the API server then says again that there is no such Service; but not where more
+  // than orphans_max of them, and more than a third of all, are orphans at once: then something
+  // else is wrong, and it is only told.
   Duration orphan_grace = std::chrono::minutes(10);
   std::size_t orphans_max = 3;
 };
@@ -71,7 +71,7 @@ struct ServiceControllerOptions {
 // What must be kept of watched Services.
 kube::Projection service_projection();
 
-// What the controller is made of and lives shorter than.
+// What the controller is given; all of it outlives it.
 struct ServiceDoors {
   kube::Store<kube::Service>& services;
   kube::Store<kube::Node>& nodes;

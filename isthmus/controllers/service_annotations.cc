@@ -33,7 +33,7 @@ std::unexpected<Error> expected(std::string_view what, std::string_view value) {
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-// Nothing: it is no whole number from `low` to `high`, written in digits only.
+// nullopt: it is no whole number from `low` to `high`, written in digits only.
 std::optional<std::uint32_t> number(std::string_view value, std::uint32_t low, std::uint32_t high) {
   std::uint32_t result = 0;
   const char* end = value.data() + value.size();

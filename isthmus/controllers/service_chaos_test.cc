@@ -33,6 +33,7 @@ class Chaos final : public testing::ServiceStory {
     if (chance_.below(3) == 0) cloud.load_balancers.tells = false;
     cloud.load_balancers.settle_after = chance_.between(0s, 3s);
     options.node_spread = 5s;
+    options.orphans_max = 1000;  // Here people do tear out that many.
     start_with_nodes();
     for (int step = 0; step < kSteps; ++step) {
       mischief();

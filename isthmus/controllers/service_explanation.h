@@ -26,7 +26,7 @@ struct ServiceFacts {
   bool has_cloud = true;  // One was named to ask.
   std::string balancer_name = {};
 
-  // What the cloud has of that name; nothing: it has none.
+  // What the cloud has of that name; nullopt: it has none.
   Result<std::optional<cloud::LoadBalancerState>> balancer =
       std::optional<cloud::LoadBalancerState>();
   std::vector<kube::Event> events = {};

@@ -65,6 +65,7 @@ struct ServiceController::Inside {
 
   // service_ensure.cc
   Task<Result<Step>> ensure(ServicePtr service, EnsureService act, Notices notices);
+  bool may_ensure(ServiceRecord& record, std::string_view print);
   Task<Result<Step>> make(ServicePtr service, cloud::LoadBalancerSpec spec, std::string print);
   void doubt_set(const ServiceRecord& record);
   Task<Result<>> ask(std::string name);
@@ -84,7 +85,8 @@ struct ServiceController::Inside {
   // service_release.cc
   Task<Result<Step>> release(ServicePtr service, ReleaseService act, Notices notices);
   Task<Result<>> release_namesakes(ServicePtr service);
-  Task<Result<kube::Action>> release_vanished(kube::ObjectKey key);
+  Task<Result<>> release_namesake(std::string name);
+  Task<Result<kube::Action>> part_from_vanished(kube::ObjectKey key);
   Task<Result<>> release_one(std::string name);
 
   // service_news.cc

@@ -7,16 +7,12 @@
 #include <fmt/format.h>
 
 #include "isthmus/controllers/cluster_identity.h"
+#include "isthmus/controllers/pauses.h"
 
 namespace isthmus::controllers {
 namespace {
 
 using News = cloud::LoadBalancerNews;
-
-// A stream that ended is opened again within a second, and while that fails twice a minute.
-constexpr BackoffPolicy kFollowBackoff{
-    .start = std::chrono::seconds(1), .cap = std::chrono::seconds(30), .jitter = Jitter::half};
-constexpr Duration kFollowQuiet = std::chrono::minutes(2);
 
 // What we ensured so shortly before a list came may be missing from it: longer than any call takes.
 constexpr Duration kListLag = std::chrono::minutes(1);
@@ -113,7 +109,7 @@ void ServiceController::Inside::begin_to_know() {
 void ServiceController::Inside::stumble(std::string_view doing, const Error& error) {
   if (error.outcome == Outcome::cancelled) return;
   if (!std::exchange(is_out, true)) {
-    log.warning("news of load balancers are interrupted", {{"while", doing}, {"error", error}});
+    log.warning("news of load balancers is interrupted", {{"while", doing}, {"error", error}});
   }
   if (heard.is_set()) return;
   hurdle = Error{error.outcome, fmt::format("{}: {}", doing, error.message), error.retry_after};
@@ -149,7 +145,7 @@ void ServiceController::Inside::hear(News news) {
 
 // After a cut nothing is sure: neither the set of targets, nor what failed meanwhile.
 void ServiceController::Inside::hear_everything(std::vector<cloud::LoadBalancerState> states) {
-  if (std::exchange(is_out, false)) log.info("news of load balancers are back", {});
+  if (std::exchange(is_out, false)) log.info("news of load balancers is back", {});
   for (const cloud::LoadBalancerState& state : states) learn_node_health(state);
   for (const std::string& name : book.heard_everything(states, loop.now(), kListLag)) {
     wake(name, Priority::fresh);

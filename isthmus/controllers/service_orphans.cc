@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "isthmus/base/scope.h"
+#include "isthmus/controllers/cluster_identity.h"
+#include "isthmus/controllers/live_list.h"
 #include "isthmus/controllers/service_plan.h"
 
 namespace isthmus::controllers {
 namespace {
-
-constexpr std::int64_t kPage = 500;
 
 std::string label(const cloud::LoadBalancerState& state, std::string_view key) {
   const auto found = state.labels.find(std::string(key));
@@ -22,20 +22,24 @@ bool are_too_many(std::size_t orphans, std::size_t all, const OrphanLimits& limi
   return orphans > limits.many && orphans * 3 > all;
 }
 
-ServiceOrphans::ServiceOrphans(OrphanLimits limits, kube::Store<kube::Service>& services,
-                               kube::ApiDoor& api, cloud::LoadBalancers& cloud, ServiceBook& book,
-                               const Clock& clock, Metrics& metrics, Logger& log)
+ServiceOrphans::ServiceOrphans(OrphanLimits limits, OrphanDoors doors, ServiceBook& book)
     : limits_(limits),
-      services_(services),
-      api_(api),
-      cloud_(cloud),
+      services_(doors.services),
+      api_(doors.api),
+      cloud_(doors.cloud),
       book_(book),
-      clock_(clock),
-      log_(log),
-      gauge_(metrics.gauge("isthmus_load_balancer_orphans",
-                           "Load balancers of this cluster whose Service does not exist.")),
-      released_(metrics.counter("isthmus_load_balancer_orphans_released_total",
-                                "Number of load balancers that were released as orphans.")) {}
+      clock_(doors.clock),
+      log_(doors.log),
+      withheld_(
+          {.reason = "LoadBalancerReleaseWithheld", .what = "Load balancers without a Service"},
+          doors.metrics.gauge("isthmus_load_balancer_releases_withheld",
+                              "Load balancers without a Service that are kept because the "
+                              "API server may not know all Services."),
+          doors.recorder, doors.log),
+      gauge_(doors.metrics.gauge("isthmus_load_balancer_orphans",
+                                 "Load balancers of this cluster whose Service does not exist.")),
+      released_(doors.metrics.counter("isthmus_load_balancer_orphans_released_total",
+                                      "Number of load balancers that were released as orphans.")) {}
 
 Task<Result<>> ServiceOrphans::run(cloud::ClusterUid cluster) {
   const Duration pause =
@@ -52,16 +56,13 @@ Task<Result<>> ServiceOrphans::run(cloud::ClusterUid cluster) {
 
 Task<Result<>> ServiceOrphans::sweep(cloud::ClusterUid cluster) {
   const std::vector<std::string> due = note_orphans(cluster);
-  if (too_many()) {
-    if (!std::exchange(too_many_told_, true)) {
-      log_.error(
-          "so many load balancers without a Service that none is released: was the cluster "
-          "restored from a backup?",
-          {{"orphans", since_.size()}});
-    }
+  const Result<> allowed = co_await may_release(cluster);
+  if (!allowed) {
+    if (is_our_own(allowed.outcome())) co_return allowed;
+    withheld_.hold(cluster, since_.size(), allowed.error().message);
     co_return {};
   }
-  too_many_told_ = false;
+  withheld_.release();
   if (due.empty()) co_return {};
   const std::set<std::string> live = CO_TRY(co_await names_of_live(cluster));
   for (const std::string& name : due) {
@@ -113,27 +114,27 @@ bool ServiceOrphans::was_replaced(const cloud::LoadBalancerState& stranger) cons
   return !key.name_space.empty() && !key.name.empty() && services_.find(key) != nullptr;
 }
 
-bool ServiceOrphans::too_many() const {
+Task<Result<>> ServiceOrphans::may_release(cloud::ClusterUid cluster) {
+  if (since_.empty()) co_return Result<>{};
   const std::size_t all = book_.all().size() + book_.strangers().size();
-  return are_too_many(since_.size(), all, limits_);
+  if (are_too_many(since_.size(), all, limits_)) {
+    co_return fail(Outcome::conflict,
+                   "they are too many at once: was the cluster restored from a backup?");
+  }
+  Result<> confirmed = co_await confirm_cluster(api_, std::move(cluster));
+  co_return confirmed;
 }
 
 // The names that load balancers of all Services would have that the API server says there are now.
 Task<Result<std::set<std::string>>> ServiceOrphans::names_of_live(cloud::ClusterUid cluster) {
   std::set<std::string> names;
-  std::string token;
-  do {
-    std::string text = CO_TRY(co_await api_.list(
-        {.resource = kube::Service::resource, .limit = kPage, .continue_token = token}));
-    const auto page = CO_TRY(decoder_.page<kube::Service>(text));
-    for (const kube::Decoded<kube::Service>& item : page.items) {
-      const std::string& uid = item.object ? item.object->meta.uid : item.uid;
-      const Result<std::string> name = cloud::owned_name(kBalancerKind, cluster, uid);
-      if (!name) co_return fail(Outcome::lost, "a Service without a uid: " + to_string(item.key));
-      names.insert(*name);
-    }
-    token = page.continue_token;
-  } while (!token.empty());
+  const auto add = [&](const kube::Decoded<kube::Service>& item) -> Result<> {
+    const Result<std::string> name = cloud::owned_name(kBalancerKind, cluster, item.uid);
+    if (!name) return fail(Outcome::lost, "a Service without a uid: " + to_string(item.key));
+    names.insert(*name);
+    return {};
+  };
+  CO_TRY(co_await read_live<kube::Service>(api_, add));
   co_return names;
 }
 

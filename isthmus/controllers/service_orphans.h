@@ -1,11 +1,11 @@
 // Orphans: load balancers that carry our cluster's uid and a Service's that there is no more. The
-// Service lost its finalizer by hand, or vanished while nobody looked; nobody will ever ask for
-// their release.
+// Service lost its finalizer by hand, or the API server has lost the Service; nobody will ever ask
+// for their release.
 //
-// They are reported at once and released late, and only on two proofs: the watched Services lack
-// the uid for the whole grace, and then a list that is read live, whole, lacks it as well. A
-// cluster that was restored from a backup, or a manager that talks to the wrong API server, sees
-// many orphans at once: then they are only reported.
+// They are reported at once and released late, and only on three proofs: the watched Services lack
+// the uid for the whole grace; then the cluster is still the one it was; and a list that is read
+// live, whole, lacks the uid as well. An API server that was restored from a backup shows many
+// orphans at once: then they are only reported.
 #pragma once
 
 #include <map>
@@ -19,8 +19,9 @@
 #include "isthmus/cloud/ownership.h"
 #include "isthmus/cloud/provider.h"
 #include "isthmus/controllers/service_book.h"
-#include "isthmus/kube/api/decode.h"
+#include "isthmus/controllers/withheld.h"
 #include "isthmus/kube/api_door.h"
+#include "isthmus/kube/recorder.h"
 #include "isthmus/kube/store.h"
 
 namespace isthmus::controllers {
@@ -35,25 +36,33 @@ struct OrphanLimits {
 // Whether something else must be wrong where so many of all are orphans.
 bool are_too_many(std::size_t orphans, std::size_t all, const OrphanLimits& limits);
 
+struct OrphanDoors {
+  kube::Store<kube::Service>& services;
+  kube::ApiDoor& api;
+  cloud::LoadBalancers& cloud;
+  kube::Recorder& recorder;
+  const Clock& clock;
+  Metrics& metrics;
+  Logger& log;
+};
+
 // A resource; the doors and the book outlive it.
 class ServiceOrphans final {
  public:
-  ServiceOrphans(OrphanLimits limits, kube::Store<kube::Service>& services, kube::ApiDoor& api,
-                 cloud::LoadBalancers& cloud, ServiceBook& book, const Clock& clock,
-                 Metrics& metrics, Logger& log);
+  ServiceOrphans(OrphanLimits limits, OrphanDoors doors, ServiceBook& book);
 
   // Looks again and again, until the scope is cancelled. The book must have heard what there is,
   // and of this cluster only.
   Task<Result<>> run(cloud::ClusterUid cluster);
 
-  // One look: reports what is new, releases what is due. Errors: of the live list; those of single
-  // releases are logged, and tried again at the next look.
+  // One look: reports what is new, releases what is due, or says why nothing may be. Errors: of the
+  // live list; those of single releases are logged, and tried again at the next look.
   Task<Result<>> sweep(cloud::ClusterUid cluster);
 
  private:
   std::vector<std::string> note_orphans(const cloud::ClusterUid& cluster);
   bool was_replaced(const cloud::LoadBalancerState& stranger) const;
-  bool too_many() const;
+  Task<Result<>> may_release(cloud::ClusterUid cluster);
   Task<Result<std::set<std::string>>> names_of_live(cloud::ClusterUid cluster);
 
   const OrphanLimits limits_;
@@ -63,9 +72,8 @@ class ServiceOrphans final {
   ServiceBook& book_;
   const Clock& clock_;
   Logger& log_;
-  kube::Decoder decoder_;
   std::map<std::string, Moment> since_;  // The orphans by name.
-  bool too_many_told_ = false;
+  Withheld withheld_;
   Gauge& gauge_;
   Counter& released_;
 };

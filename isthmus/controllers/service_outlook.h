@@ -59,7 +59,7 @@ class ServiceOutlook final {
   cloud::TargetSets* sets_;  // Null: targets are named inline.
   std::map<std::string, cloud::LoadBalancerState, std::less<>> states_;
   NodeHealth automatic_ = NodeHealth::kube_proxy;
-  std::optional<cloud::TargetSetPreview> set_;  // Nothing: there are no sets.
+  std::optional<cloud::TargetSetPreview> set_;  // nullopt: there are no sets.
 };
 
 }  // namespace isthmus::controllers

@@ -52,7 +52,7 @@ ServicePlan plan_release(const kube::Service& service, const std::string& name, 
                          const ServiceSurroundings& surroundings) {
   const bool has_finalizer = service.meta.has_finalizer(kServiceFinalizer);
   // A Service of another type shows no class any more. Where somebody else serves those without a
-  // class, the finalizer alone may as well be his.
+  // class, the finalizer alone may as well be theirs.
   const bool is_finalizer_ours =
       surroundings.has_balancer || wants_balancer(service) || options.serves_unclassed;
   if (!surroundings.has_balancer && !(has_finalizer && is_finalizer_ours)) {

@@ -155,7 +155,7 @@ TEST(service_plan, leaves_a_service_of_another_type_that_never_had_one) {
 }
 
 // A Service of another type shows no class: where somebody else serves those without one, the
-// finalizer may be his.
+// finalizer may be theirs.
 TEST(service_plan, leaves_a_finalizer_that_may_be_anothers) {
   const ServicePlanOptions classed_only{.serves_unclassed = false};
   as<LeaveService>(plan(of_type("ClusterIP"), classed_only));

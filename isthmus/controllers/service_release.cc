@@ -4,15 +4,10 @@
 
 #include <utility>
 
+#include "isthmus/controllers/cluster_identity.h"
 #include "isthmus/controllers/service_notices.h"
 
 namespace isthmus::controllers {
-namespace {
-
-// A Service that the watch says is gone and that is still there when it is read.
-constexpr Duration kStillThereAgainAfter = std::chrono::seconds(30);
-
-}  // namespace
 
 // The release is asked for whatever is known: only the cloud can say that no remnant exists.
 Task<Result<ServiceController::Inside::Step>> ServiceController::Inside::release(ServicePtr service,
@@ -86,7 +81,7 @@ Task<Result<>> ServiceController::Inside::release_namesakes(ServicePtr service) 
   for (const std::string& name : book.of(service->meta.key)) {
     const ServiceRecord* record = book.find(name);
     if (record == nullptr || record->uid == service->meta.uid) continue;
-    Result<> gone = co_await release_one(name);
+    Result<> gone = co_await release_namesake(name);
     if (!gone) {
       if (gone.outcome() == Outcome::busy) co_return gone;
       Error error = std::move(gone.error());
@@ -100,29 +95,38 @@ Task<Result<>> ServiceController::Inside::release_namesakes(ServicePtr service) 
   co_return Result<>{};
 }
 
-// The Service is gone without us: its finalizer was taken away by hand. The watch has said so, and
-// is believed once a live read says so as well; a namesake that is there by now has another uid.
-Task<Result<kube::Action>> ServiceController::Inside::release_vanished(kube::ObjectKey key) {
+// A new Service shows that the API server knows what it says, but not of which cluster.
+Task<Result<>> ServiceController::Inside::release_namesake(std::string name) {
+  CO_TRY(co_await confirm_cluster(api, *cluster));
+  Result<> gone = co_await release_one(std::move(name));
+  co_return gone;
+}
+
+// The Service is gone without us: its finalizer was taken away by hand, or the API server has lost
+// it. From here the two look alike, so a release goes on only where the Service itself had asked
+// for it; all else is left to ServiceOrphans. What an ensure without an answer came to is asked.
+Task<Result<kube::Action>> ServiceController::Inside::part_from_vanished(kube::ObjectKey key) {
   teller.forget(key);
   contested.forget(key);
   refused.erase(key);
-  const std::vector<std::string> names = book.of(key);
-  if (names.empty()) co_return kube::Action::done();
-  const ServicePtr live = CO_TRY(co_await writes.read_live(key));
-  bool is_there = false;
-  for (const std::string& name : names) {
-    const ServiceRecord* record = book.find(name);
+  for (const std::string& name : book.of(key)) {
+    ServiceRecord* record = book.find(name);
     if (record == nullptr) continue;
-    if (live && live->meta.uid == record->uid) {
-      is_there = true;
+    if (record->releasing) {
+      CO_TRY(co_await release_one(name));
+      log.info("load balancer of a vanished Service released",
+               {{"service", to_string(key)}, {"name", name}});
+      forget(name);
       continue;
     }
-    CO_TRY(co_await release_one(name));
-    log.info("load balancer of a vanished Service released",
-             {{"service", to_string(key)}, {"name", name}});
-    forget(name);
+    if (!record->state) CO_TRY(co_await ask(name));
+    record = book.find(name);
+    if (record != nullptr && record->state) {
+      book.disown(name);
+    } else {
+      forget(name);
+    }
   }
-  if (is_there) co_return kube::Action::again_after(kStillThereAgainAfter);
   co_return kube::Action::done();
 }
 

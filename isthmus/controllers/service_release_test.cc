@@ -137,26 +137,53 @@ TEST_F(service_release, leaves_a_dying_service_without_our_finalizer_alone) {
   EXPECT_TRUE(events.lines.empty());
 }
 
-// D-S10: the finalizer was taken away by hand and the Service deleted.
+// D-S10: the finalizer was taken away by hand and the Service deleted. That the API server has lost
+// it looks the same, so it waits for its grace.
 TEST_F(service_release, follows_a_service_that_vanished_without_us) {
   start_with_nodes();
   put_service("web");
   pass(1s);
   api.erase(kube::Service::resource, {"default", "web"});
-  pass(1s);
+  pass(9min);
+  EXPECT_EQ(cloud.load_balancers.standing.size(), 1u);
+  EXPECT_EQ(cloud.target_sets.standing.at(set_name()).targets.size(), 2u);
+  pass(5min);
   EXPECT_TRUE(cloud.load_balancers.standing.empty());
+  EXPECT_TRUE(cloud.target_sets.standing.empty());
 }
 
-TEST_F(service_release, believes_that_a_service_vanished_only_when_a_live_read_says_so_too) {
+TEST_F(service_release, ends_a_release_that_was_begun_although_the_service_vanishes) {
   start_with_nodes();
   put_service("web");
   pass(1s);
-  api.inject({.verb = Verb::get, .error = {Outcome::lost, "cut"}, .times = 3});
-  api.erase(kube::Service::resource, {"default", "web"});
+  cloud.load_balancers.release_takes = 20s;
+  delete_service("web");
   pass(1s);
-  EXPECT_EQ(cloud.load_balancers.standing.size(), 1u);
+  api.erase(kube::Service::resource, {"default", "web"});
   pass(30s);
   EXPECT_TRUE(cloud.load_balancers.standing.empty());
+}
+
+TEST_F(service_release, asks_what_an_ensure_without_an_answer_came_to) {
+  cloud.has_target_sets = false;
+  start_with_nodes();
+  put_service("stays");
+  pass(1s);
+  cloud.load_balancers.tells = false;
+  cloud.load_balancers.cut_follows();
+  pass(2s);
+  cloud.faults.answers_lost = 1000;
+  put_service("web");
+  pass(1s);
+  const std::string name = balancer_name("web");
+  EXPECT_TRUE(cloud.load_balancers.standing.contains(name));
+  api.erase(kube::Service::resource, {"default", "web"});
+  pass(1s);
+  cloud.faults = {};
+  pass(2min);
+  EXPECT_TRUE(measures("isthmus_load_balancer_orphans 1"));
+  pass(12min);
+  EXPECT_FALSE(cloud.load_balancers.standing.contains(name));
 }
 
 // D-S10: a new Service of the name, whose address is still held by the old one.

@@ -1,6 +1,7 @@
 """Whose load balancer is whose: Services that vanish, come again under a name, or lose it all."""
 
 import os
+import signal
 
 from harness import kube
 from harness.site import BALANCERS, FINALIZER
@@ -16,6 +17,15 @@ def remove_by_force(site, name):
                             body=b'{"metadata": {"finalizers": null}}',
                             headers={"Content-Type": kube.MERGE})
     until(lambda: site.k8s.get_or_none(f"{kube.SERVICES}/{name}") is None)
+
+
+def lose(site, *names):
+    """As an API server whose store is an older copy: no deletion is ever announced."""
+    site.manager.process.send(signal.SIGSTOP)
+    for name in names:
+        site.k8s.patch(f"{kube.SERVICES}/{name}", {"metadata": {"finalizers": None}})
+        site.k8s.delete(f"{kube.SERVICES}/{name}")
+    site.manager.process.send(signal.SIGCONT)
 
 
 def test_a_service_that_is_recreated_has_a_load_balancer_of_its_own(routed):
@@ -76,6 +86,20 @@ def test_many_that_vanished_at_once_are_kept_and_told(routed):
     routed.manager.start()
 
     until(lambda: routed.manager.metric("isthmus_load_balancer_orphans") == 5, 40, "all known")
+    never_during(lambda: routed.net.bound() != addresses, 3)
+    for each in routed.balancers():
+        routed.infra.client.request("DELETE", f"{BALANCERS}/{each['metadata']['name']}")
+
+
+def test_many_that_vanish_under_a_running_manager_are_kept_and_told(routed):
+    addresses = {routed.serve(service(f"web{i}"))[4] for i in range(5)}
+
+    lose(routed, *(f"web{i}" for i in range(5)))
+
+    [event] = until(lambda: routed.k8s.events("kube-system", "LoadBalancerReleaseWithheld",
+                                              about="Namespace"), what="the event")
+    assert "(5): they are too many at once" in event["message"]
+    assert routed.manager.metric("isthmus_load_balancer_releases_withheld") == 5
     never_during(lambda: routed.net.bound() != addresses, 3)
     for each in routed.balancers():
         routed.infra.client.request("DELETE", f"{BALANCERS}/{each['metadata']['name']}")

@@ -118,6 +118,19 @@ def test_a_node_that_is_deleted_is_no_target_any_more(site):
     until_answering(site, address, {"machine2", "machine3"})
 
 
+def test_while_no_node_is_seen_the_targets_stay_and_an_event_says_so(routed):
+    address = routed.serve(service("web"))[4]
+    for each in routed.net.machines[:3]:
+        routed.kubelets.leave(each)
+
+    [event] = until(lambda: routed.k8s.events("kube-system", "TargetRemovalWithheld",
+                                              about="Namespace"), what="the event")
+
+    assert "no Node is seen at all" in event["message"]
+    kept = routed.manager.metric("isthmus_target_removals_withheld")
+    assert len(answering(routed, address)) == kept > 0
+
+
 def test_local_goes_to_machines_with_pods_only(site):
     site.kubelets.has_pods = {"machine1"}
     addresses = site.serve(service("web", ports=[WEB, DNS], dual=True,
