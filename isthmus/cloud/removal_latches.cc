@@ -124,6 +124,8 @@ void RemovalLatches::views_disagreed() {
 void RemovalLatches::note_acknowledged(std::string_view id, bool acknowledged,
                                        const Suspects& suspects) {
   each([&](std::string_view, RemovalLatch& latch) {
+    // It lingers while nobody is suspected; the word then is for whom it held, who comes again.
+    if (&latch == &last_ready_ && acknowledged && suspects.empty()) return;
     if (latch.id() == id) latch.note_acknowledged(acknowledged, everybody(suspects));
   });
 }

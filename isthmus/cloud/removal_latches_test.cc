@@ -141,10 +141,13 @@ TEST_F(removal_latches, tell_of_one_incident_while_no_node_is_ready_and_suspicio
   suspects.clear();
   pass(9min);
   EXPECT_THAT(review(), IsEmpty());
+  latches.note_acknowledged(id, true, suspects);
   suspect(1, "a");
   EXPECT_THAT(review(), IsEmpty());
   ASSERT_THAT(latches.fallen(), SizeIs(1));
   EXPECT_EQ(latches.fallen().at(0).id, id);
+  latches.note_acknowledged(id, true, suspects);
+  EXPECT_THAT(holding(subjects.back(), 0), IsEmpty());
 
   suspects.clear();
   pass(10min);

@@ -118,7 +118,7 @@ class Witness final {
   void heard_no_list(const Error& error, Moment started, Moment now);
   void heard_pulses(Moment as_of, const std::function<Pulse(const Subject&)>& pulse_of, Now now);
   void heard_no_pulses(const Error& error, Moment now);
-  // The Node, live, and then its kubelet, which was heard before this is said.
+  // The Node was read live at `sent`, and its kubelet was looked at after that; now both are done.
   void read_live(const std::string& uid, bool ready, Moment sent, Moment now);
 
   // The account is another one: whatever was said before was not about our machines.

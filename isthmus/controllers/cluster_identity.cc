@@ -24,7 +24,9 @@ Task<Result<>> confirm_cluster(kube::ApiDoor& api, cloud::ClusterUid cluster) {
   if (now.text() == cluster.text()) co_return Result<>{};
   co_return fail(Outcome::conflict,
                  "the API server's namespace kube-system has another uid than when we began (" +
-                     now.text() + "): it has lost its store, or is another cluster's");
+                     now.text() +
+                     "): it has lost its store, or is another cluster's. If "
+                     "that is as it should be, start this manager anew");
 }
 
 }  // namespace isthmus::controllers

@@ -1,7 +1,8 @@
 // Something of ours that somebody else keeps undoing: another manager, a kubelet with the wrong
 // flag, a person with a script. Who is right is not ours to decide by being faster, and two who
 // both think so never rest. So we make it anew twice, and at the third time within ten minutes it
-// is *parked*: left as the other made it, for an hour. Then it gets one more try.
+// is *parked*: left as the other made it, for an hour. Then it gets one more try. A day after a
+// park it is forgotten.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@ namespace isthmus::controllers {
 inline constexpr std::size_t kRevertsMax = 3;
 inline constexpr Duration kRevertsWithin = std::chrono::minutes(10);
 inline constexpr Duration kParkedFor = std::chrono::hours(1);
+inline constexpr Duration kForgottenAfter = std::chrono::hours(24);
 
 // A value: what is remembered about one wish. Another wish begins anew.
 class Dispute {

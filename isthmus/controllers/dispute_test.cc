@@ -30,5 +30,12 @@ TEST(dispute, parks_what_is_undone_again_after_the_one_more_try) {
   EXPECT_EQ(dispute.parked_until(), Moment(4h));
 }
 
+TEST(dispute, is_over_a_day_after_it_was_parked) {
+  Dispute dispute;
+  for (int i = 0; i < 3; ++i) dispute.may_redo(Moment(1min));
+  EXPECT_TRUE(dispute.may_redo(Moment(26h)));
+  EXPECT_FALSE(dispute.is_parked(Moment(26h)));
+}
+
 }  // namespace
 }  // namespace isthmus::controllers

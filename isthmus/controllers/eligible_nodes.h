@@ -55,7 +55,7 @@ EligibleNodes eligible_nodes(const NodesByKey& nodes);
 // being deleted has said so and is none of them.
 std::vector<std::string> vanished_targets(const EligibleNodes& before, const NodesByKey& nodes);
 
-// Whether a loss is larger than may be believed unasked: more than half of the targets have
+// Whether a loss is too large to be believed without asking: more than half of the targets have
 // vanished, or the last of them.
 bool is_suspicious_loss(const EligibleNodes& before, const EligibleNodes& after,
                         std::size_t vanished);

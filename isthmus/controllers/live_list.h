@@ -14,8 +14,8 @@
 namespace isthmus::controllers {
 
 // Gives `take` every object of a consistent list, page by page, without its annotations. What
-// cannot be read is given as well: its name is known. Errors: the door's, lost where a page is
-// none, and the first of `take`, which ends the reading.
+// cannot be read is given as well: its name is known. Errors: the door's; lost where an answer is
+// no page; and the first of `take`, which ends the reading.
 template <class T>
 Task<Result<>> read_live(kube::ApiDoor& api,
                          std::function<Result<>(const kube::Decoded<T>&)> take) {

@@ -9,7 +9,7 @@
 //   InvalidAnnotation         what somebody has written there has no effect
 //
 // Each is told once, and again only after it has not been so for a while. Why a Node is kept, and
-// that nobody knows its machine, is told anew every hour, for so long does an event last.
+// that nobody knows its machine, is told anew every hour, because an event lasts no longer.
 #pragma once
 
 #include <map>

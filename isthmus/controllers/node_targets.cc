@@ -69,7 +69,7 @@ NodeTargets::NodeTargets(NodeTargetsOptions options, NodeTargetsDoors doors)
                 doors.metrics.gauge("isthmus_target_removals_withheld",
                                     "Targets of load balancers that are kept because the Nodes "
                                     "we see may not be all there are."),
-                doors.recorder, doors.log),
+                doors.recorder, doors.loop, doors.log),
       errors_(doors.metrics.counter(
           "service_controller_nodesync_error_total",
           "Number of failed attempts to tell the cloud about changed Nodes.")),
@@ -107,7 +107,7 @@ Task<Result<>> NodeTargets::run(Listener listener) {
 // Until the Nodes have changed and are quiet, or a loss that is held back may be asked about again.
 Task<Result<>> NodeTargets::wait_for_change() {
   if (withheld_.holds()) {
-    const Result<> waited = co_await with_deadline(confirm_again_at_, wait_for_dirt());
+    const Result<> waited = co_await with_deadline(confirm_again_at_, wait_for(dirty_));
     if (waited.outcome() == Outcome::cancelled) co_return waited;
   } else {
     CO_TRY(co_await dirty_.wait());
@@ -123,11 +123,6 @@ Task<Result<>> NodeTargets::wait_for_change() {
   co_return Result<>{};
 }
 
-Task<Result<>> NodeTargets::wait_for_dirt() {
-  Result<> waited = co_await dirty_.wait();
-  co_return waited;
-}
-
 // Errors: cancelled alone. What the API server does not confirm is held back.
 Task<Result<>> NodeTargets::look(const Listener& listener) {
   auto newest = std::make_shared<const EligibleNodes>(eligible_nodes(store_.all()));
@@ -138,7 +133,8 @@ Task<Result<>> NodeTargets::look(const Listener& listener) {
     confirm_again_at_ = later(loop_.now(), kConfirmAgainAfter);
     if (confirmed.outcome() == Outcome::cancelled) co_return confirmed;
     if (!confirmed) {
-      withheld_.hold(*cluster_, vanished, confirmed.error().message);
+      withheld_.hold(*cluster_, vanished_targets(*nodes_, store_.all()).size(),
+                     confirmed.error().message);
       co_return Result<>{};
     }
     newest = std::make_shared<const EligibleNodes>(eligible_nodes(store_.all()));
@@ -150,6 +146,7 @@ Task<Result<>> NodeTargets::look(const Listener& listener) {
 
 // Whether the Nodes of all targets that have vanished are really gone, as the API server says now.
 Task<Result<>> NodeTargets::confirm_loss() {
+  if (store_.all().empty()) co_return fail(Outcome::lost, "no Node is seen at all");
   CO_TRY(co_await confirm_cluster(api_, *cluster_));
   std::set<std::string> live;
   const auto add = [&live](const kube::Decoded<kube::Node>& node) -> Result<> {
@@ -157,6 +154,7 @@ Task<Result<>> NodeTargets::confirm_loss() {
     return {};
   };
   CO_TRY(co_await read_live<kube::Node>(api_, add));
+  if (live.empty()) co_return fail(Outcome::lost, "the API server knows no Node at all");
   if (store_.all().empty()) co_return fail(Outcome::lost, "no Node is seen at all");
   for (const std::string& name : vanished_targets(*nodes_, store_.all())) {
     if (live.contains(name)) {

@@ -91,7 +91,6 @@ class NodeTargets final {
   class Releasing;
 
   Task<Result<>> wait_for_change();
-  Task<Result<>> wait_for_dirt();
   Task<Result<>> look(const Listener& listener);
   Task<Result<>> confirm_loss();
   void take_in(Snapshot newest, const Listener& listener);

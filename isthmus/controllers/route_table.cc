@@ -153,7 +153,7 @@ std::vector<RouteState> RouteController::Inside::removable() {
 }
 
 // Drops from `due` what a Node has after all, and confirms what needs it: the Node has the
-// destination. Either only where no Node that the plan knows nothing of has part of it.
+// destination. Both only where no Node that the plan does not know has part of it.
 void RouteController::Inside::judge(const LivePodCidrs& live, std::vector<RouteState>& due) {
   LivePodCidrs seen;
   for (const auto& [key, node] : nodes.all()) {

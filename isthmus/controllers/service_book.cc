@@ -230,7 +230,8 @@ bool ServiceBook::stands(const ServiceRecord& record, std::string_view fingerpri
          record.state->generation == record.generation;
 }
 
-// What is parked is not known to stand: after the hour its try is no answer to another change.
+// Its fingerprint goes when it is parked, so that the try after the hour does not count as a
+// revert.
 bool ServiceBook::may_ensure(ServiceRecord& record, std::string_view fingerprint, Moment now) {
   if (record.announced != wish_of(fingerprint)) record.dispute = {};
   const bool is_as_others_want =
@@ -238,7 +239,9 @@ bool ServiceBook::may_ensure(ServiceRecord& record, std::string_view fingerprint
   if (!is_as_others_want) return true;
   if (record.dispute.is_parked(now)) return false;
   const bool was_ours = record.fingerprint == fingerprint;
-  if (!was_ours || record.dispute.may_redo(now)) return true;
+  if (!was_ours || record.disputed == record.state->generation) return true;
+  record.disputed = record.state->generation;
+  if (record.dispute.may_redo(now)) return true;
   record.fingerprint.clear();
   return false;
 }

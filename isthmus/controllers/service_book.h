@@ -61,6 +61,7 @@ struct ServiceRecord {
   Trouble trouble = Trouble::none;
   unsigned failures = 0;                    // In a row.
   Dispute dispute = {};                     // With somebody else who changes it in the cloud.
+  std::uint64_t disputed = 0;               // Generation of the change that was counted last.
   std::optional<Moment> nobody_since = {};  // Since when no Node passes its check.
 };
 
@@ -119,9 +120,8 @@ class ServiceBook final {
   // Whether this spec is what the cloud was told, and it still stands there as we left it.
   static bool stands(const ServiceRecord& record, std::string_view fingerprint);
 
-  // Whether this spec, which does not stand or is due, may be ensured now: not where somebody else
-  // has changed what we ensured too often, and then not until the dispute gets another try. Takes
-  // note of the change.
+  // Whether this spec, which does not stand or is due, may be ensured now. Not where somebody else
+  // keeps changing what we ensured, until the dispute gets its next try. Counts that change, once.
   static bool may_ensure(ServiceRecord& record, std::string_view fingerprint, Moment now);
 
  private:

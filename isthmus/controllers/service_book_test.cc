@@ -214,6 +214,14 @@ TEST_F(Contested, is_put_right_twice_and_then_left_for_an_hour) {
   EXPECT_FALSE(is_put_right());
 }
 
+TEST_F(Contested, counts_a_change_once_however_often_it_cannot_be_put_right) {
+  is_put_right();
+  is_put_right();
+  book.heard(state(generation + 1, generation + 1));
+  const std::string print = fingerprint(web());
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(ServiceBook::may_ensure(record(), print, now));
+}
+
 TEST_F(Contested, begins_anew_with_another_wish) {
   for (int i = 0; i < 4; ++i) is_put_right();
   cloud::LoadBalancerSpec other = web();

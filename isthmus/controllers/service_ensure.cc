@@ -281,7 +281,8 @@ bool ServiceController::Inside::drift_is_due(const ServiceRecord& record) const 
 
 bool ServiceController::Inside::poll_is_due(const ServiceRecord& record) const {
   const bool is_moving = record.state && (!record.state->settled || record.state->is_leaving);
-  return is_moving && !record.fingerprint.empty() &&
+  const bool was_left = record.dispute.is_parked(loop.now());  // To another, without a fingerprint.
+  return is_moving && (!record.fingerprint.empty() || was_left) &&
          loop.now() >= due(record.asked_at, poll_every());
 }
 

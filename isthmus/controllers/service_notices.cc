@@ -59,8 +59,8 @@ Notice contested_balancer() {
   return {.reason = std::string(kContestedReason),
           .message =
               "Somebody else keeps changing its load balancer in the cloud, another manager "
-              "with other flags perhaps; it is left as it is for an hour. Please let one "
-              "of the two stop"};
+              "with other flags perhaps; it is left as it is for an hour. Please stop "
+              "one of the two"};
 }
 
 std::string text_of(const std::vector<IpAddress>& addresses) {

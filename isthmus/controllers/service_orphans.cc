@@ -35,7 +35,7 @@ ServiceOrphans::ServiceOrphans(OrphanLimits limits, OrphanDoors doors, ServiceBo
           doors.metrics.gauge("isthmus_load_balancer_releases_withheld",
                               "Load balancers without a Service that are kept because the "
                               "API server may not know all Services."),
-          doors.recorder, doors.log),
+          doors.recorder, doors.clock, doors.log),
       gauge_(doors.metrics.gauge("isthmus_load_balancer_orphans",
                                  "Load balancers of this cluster whose Service does not exist.")),
       released_(doors.metrics.counter("isthmus_load_balancer_orphans_released_total",
@@ -55,15 +55,27 @@ Task<Result<>> ServiceOrphans::run(cloud::ClusterUid cluster) {
 }
 
 Task<Result<>> ServiceOrphans::sweep(cloud::ClusterUid cluster) {
-  const std::vector<std::string> due = note_orphans(cluster);
-  const Result<> allowed = co_await may_release(cluster);
-  if (!allowed) {
-    if (is_our_own(allowed.outcome())) co_return allowed;
-    withheld_.hold(cluster, since_.size(), allowed.error().message);
-    co_return {};
+  std::vector<std::string> due = note_orphans(cluster);
+  hold_crowd();
+  std::erase_if(due, [this](const std::string& name) { return crowd_.contains(name); });
+  Result<> confirmed;
+  if (!due.empty()) confirmed = co_await confirm_cluster(api_, cluster);
+  if (confirmed.outcome() == Outcome::cancelled) co_return confirmed;
+  if (!crowd_.empty()) {
+    withheld_.hold(cluster, crowd_.size(),
+                   "they are too many at once: was the cluster restored from a backup?");
+  } else if (!confirmed) {
+    withheld_.hold(cluster, due.size(), confirmed.error().message);
+  } else {
+    withheld_.release();
   }
-  withheld_.release();
-  if (due.empty()) co_return {};
+  if (due.empty() || !confirmed) co_return Result<>{};
+  Result<> released = co_await release_due(std::move(cluster), std::move(due));
+  co_return released;
+}
+
+Task<Result<>> ServiceOrphans::release_due(cloud::ClusterUid cluster,
+                                           std::vector<std::string> due) {
   const std::set<std::string> live = CO_TRY(co_await names_of_live(cluster));
   for (const std::string& name : due) {
     const bool is_still_one = book_.strangers().contains(name) && !live.contains(name);
@@ -79,7 +91,15 @@ Task<Result<>> ServiceOrphans::sweep(cloud::ClusterUid cluster) {
     since_.erase(name);
     gauge_.set(static_cast<double>(since_.size()));
   }
-  co_return {};
+  co_return Result<>{};
+}
+
+// When they become fewer, somebody has begun to look after them.
+void ServiceOrphans::hold_crowd() {
+  std::erase_if(crowd_, [this](const std::string& name) { return !since_.contains(name); });
+  const std::size_t all = book_.all().size() + book_.strangers().size();
+  if (!are_too_many(since_.size(), all, limits_)) return;
+  for (const auto& [name, since] : since_) crowd_.insert(name);
 }
 
 // Answers those whose grace is over. One whose Service was replaced by a namesake needs none.
@@ -112,17 +132,6 @@ std::vector<std::string> ServiceOrphans::note_orphans(const cloud::ClusterUid& c
 bool ServiceOrphans::was_replaced(const cloud::LoadBalancerState& stranger) const {
   const kube::ObjectKey key{label(stranger, kNamespaceLabel), label(stranger, kNameLabel)};
   return !key.name_space.empty() && !key.name.empty() && services_.find(key) != nullptr;
-}
-
-Task<Result<>> ServiceOrphans::may_release(cloud::ClusterUid cluster) {
-  if (since_.empty()) co_return Result<>{};
-  const std::size_t all = book_.all().size() + book_.strangers().size();
-  if (are_too_many(since_.size(), all, limits_)) {
-    co_return fail(Outcome::conflict,
-                   "they are too many at once: was the cluster restored from a backup?");
-  }
-  Result<> confirmed = co_await confirm_cluster(api_, std::move(cluster));
-  co_return confirmed;
 }
 
 // The names that load balancers of all Services would have that the API server says there are now.

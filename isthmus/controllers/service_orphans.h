@@ -5,7 +5,8 @@
 // They are reported at once and released late, and only on three proofs: the watched Services lack
 // the uid for the whole grace; then the cluster is still the one it was; and a list that is read
 // live, whole, lacks the uid as well. An API server that was restored from a backup shows many
-// orphans at once: then they are only reported.
+// orphans at once: then they are only reported, all of them for as long as they are orphans, also
+// when they have become fewer.
 #pragma once
 
 #include <map>
@@ -62,7 +63,8 @@ class ServiceOrphans final {
  private:
   std::vector<std::string> note_orphans(const cloud::ClusterUid& cluster);
   bool was_replaced(const cloud::LoadBalancerState& stranger) const;
-  Task<Result<>> may_release(cloud::ClusterUid cluster);
+  void hold_crowd();
+  Task<Result<>> release_due(cloud::ClusterUid cluster, std::vector<std::string> due);
   Task<Result<std::set<std::string>>> names_of_live(cloud::ClusterUid cluster);
 
   const OrphanLimits limits_;
@@ -73,6 +75,7 @@ class ServiceOrphans final {
   const Clock& clock_;
   Logger& log_;
   std::map<std::string, Moment> since_;  // The orphans by name.
+  std::set<std::string> crowd_;          // Those that were too many at once.
   Withheld withheld_;
   Gauge& gauge_;
   Counter& released_;
