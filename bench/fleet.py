@@ -33,16 +33,18 @@ class Fleet:
     def end(self):
         self._pool.shutdown()
 
-    def register(self, names):
-        """Tainted Nodes, each with a range for its pods; answers the size of one in bytes."""
+    def register(self, names, first=0):
+        """Tainted Nodes, each with a range for its pods, of which the first is the range of that
+        number; answers the size of one in bytes."""
         images = json.dumps([
             {"names": [f"registry.test/library/image-number-{i:04}@sha256:{'0123456789' * 6}",
                        f"registry.test/library/image-number-{i:04}:v1.{i}"],
              "sizeBytes": 100_000_000 + i} for i in range(NODE_BYTES // 203)])
 
         def body(number):
+            pods = first + number
             node = kube.node(names[number], status={"conditions": [ready_condition(True)]},
-                             pod_cidrs=[f"10.{128 + number // 256}.{number % 256}.0/24"])
+                             pod_cidrs=[f"10.{128 + pods // 256}.{pods % 256}.0/24"])
             return json.dumps(node)[:-2] + f', "images": {images}}}}}'
         made = list(self._pool.map(
             lambda number: len(self._send("POST", kube.NODES, body(number))), range(len(names))))
@@ -71,7 +73,9 @@ class Fleet:
         def run():
             began, number = time.monotonic(), 0
             while not over.wait(0.05):
-                while number < (time.monotonic() - began) / REPORT_SECONDS * len(names):
+                # No longer than it lasts, however slow the API server is.
+                due = (time.monotonic() - began) / REPORT_SECONDS * len(names)
+                while number < due and not over.is_set():
                     self._send("PATCH", _status_of(names[number % len(names)]),
                                json.dumps(_report("True")), kube.STRATEGIC)
                     number += 1
