@@ -326,7 +326,7 @@ std::optional<AddressRecord> given_up(const AddressView& view, const IpAddress& 
   return let_go(view.snapshot(), std::move(record), name, view.circumstances());
 }
 
-// Of more than kCountMax: that.
+// At most kCountMax.
 std::uint64_t size_of(const IpPrefix& range) {
   std::size_t free_bits = range.address.size() * 8 - range.bits;
   return free_bits >= kCountBits ? kCountMax : std::uint64_t{1} << free_bits;

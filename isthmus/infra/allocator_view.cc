@@ -240,8 +240,8 @@ std::string AddressView::obstacle(const IpAddress& address, const AddressRecord*
   if (standing == Standing::orphaned) {
     const std::string orphan = to_string(*orphaned_.at(address).begin());
     return fmt::format(
-        "{} is still served for {}, which the store does not know: its owner may put it again, or "
-        "an administrator gives it up with DELETE /v1/orphans/{}",
+        "{} is still served for {}, which the store does not know: its owner may put it again or "
+        "delete it, or an administrator gives it up with DELETE /v1/orphans/{}",
         text, orphan, orphan);
   }
   ISTHMUS_ASSERT(record != nullptr, "somebody has or had the address");

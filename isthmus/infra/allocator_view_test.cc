@@ -124,7 +124,7 @@ TEST_F(allocator_view, what_an_orphan_serves_is_for_nobody_else) {
   EXPECT_EQ(put(kB), "192.0.2.1");
   EXPECT_EQ(ledger.put(kC, asking_for({"192.0.2.0"})),
             "address-in-use: 192.0.2.0 is still served for prod/a, which the store does not know: "
-            "its owner may put it again, or an administrator gives it up with DELETE "
+            "its owner may put it again or delete it, or an administrator gives it up with DELETE "
             "/v1/orphans/prod/a");
   EXPECT_EQ(put(kOther), "192.0.2.2");
   EXPECT_EQ(put(kA), "192.0.2.0");

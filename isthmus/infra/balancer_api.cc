@@ -154,6 +154,9 @@ Task<net::Response> BalancerApi::remove(const Exchange& exchange) {
   Result<BalancerPlan> plan =
       co_await parts_.ledger.remove(std::move(name), request->preconditions, request->dry_run);
   if (!plan) co_return failed(exchange, plan.error(), parts_.log);
+  if (plan->abandoned) {
+    audit(exchange, {"Orphan", plan->generation_before, 0, 0}, parts_.log, parts_.metrics);
+  }
   if (plan->problem) co_return refused(exchange, std::move(*plan->problem));
   if (request->dry_run) co_return planned(*plan, true);
   co_return carried_out(exchange, 202, *plan);

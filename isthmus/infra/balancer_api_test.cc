@@ -94,6 +94,30 @@ TEST_F(balancer_api, a_deletion_is_requested_first_and_not_found_when_it_is_done
   EXPECT_EQ(suffix(ask("DELETE", path("web"))), problem::load_balancer_not_found);
 }
 
+TEST_F(balancer_api, an_orphan_that_its_owner_deletes_is_told_and_audited_once) {
+  ledger.found_in_kernel({{{"prod", "lost"}, {7, {ip("192.0.2.6")}}}}, {});
+  const auto remove = [this](std::string_view query, net::Headers headers = {}) {
+    return ask("DELETE", path("lost") + std::string(query), "", std::move(headers), "owner-token");
+  };
+  EXPECT_EQ(suffix(remove("", {{"If-Match", "*"}})), problem::revision_conflict);
+  const net::Response dry = remove("?dryRun=true");
+  EXPECT_EQ(dry.status, 503);
+  EXPECT_NE(dry.body.find("it would be taken away"), std::string::npos) << dry.body;
+  EXPECT_TRUE(ledger.abandoned().empty());
+  EXPECT_FALSE(log.mentions("\"audit\""));
+
+  const net::Response removed = remove("");
+  EXPECT_EQ(suffix(removed), problem::unavailable);
+  EXPECT_EQ(removed.headers.find("Retry-After"), "1");
+  EXPECT_NE(removed.body.find("it is taken away"), std::string::npos) << removed.body;
+  EXPECT_TRUE(log.mentions("kind=\"Orphan\" owner=\"prod\" name=\"lost\" generationBefore=7"));
+  remove("");
+  EXPECT_NE(object_metrics.text().find("infra_writes_total{kind=\"Orphan\",verb=\"DELETE\"} 1"),
+            std::string::npos);
+  ledger.found_in_kernel({}, {});
+  EXPECT_EQ(suffix(remove("")), problem::load_balancer_not_found);
+}
+
 TEST_F(balancer_api, an_address_is_preferred_and_no_part_of_what_is_said) {
   auto put = [this](std::string_view name, std::string_view query, int port = 80) {
     return ask("PUT", path(name) + std::string(query), body(port), {}, "owner-token");

@@ -385,6 +385,7 @@ void BalancerKeeper::hold_addresses(const ObjectName& name, BookEntry& entry) {
     if (at_once) doors_.addresses.retry(placed.address);
     if (!entry.addresses.contains(placed.address) || !guarded.contains(placed.address)) continue;
     std::optional<Trouble> trouble = doors_.addresses.hold(placed.address, placed.interface);
+    if (!trouble) stuck_.erase(placed.address);
     if (trouble && !entry.address_trouble) entry.address_trouble = std::move(trouble);
   }
 }

@@ -37,7 +37,7 @@ class BalancerKeeper {
     RulesKeeper& rules;
     AddressKeeper& addresses;
     HealthChecker& health;
-    const std::set<ObjectName>& abandoned;  // Orphans that an administrator gave up.
+    const std::set<ObjectName>& abandoned;  // Orphans that an administrator or their owner gave up.
     const Clock& clock;
     Random& random;
     Metrics& metrics;

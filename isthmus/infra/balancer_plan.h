@@ -34,7 +34,8 @@ struct BalancerPlan {
   std::vector<api::PlannedChange> changes;  // By pointer; of a dry run only.
   std::uint64_t generation_before = 0;      // 0: it did not stand.
   bool created = false;
-  bool write = false;  // False: it stands already as it should.
+  bool write = false;      // False: it stands already as it should.
+  bool abandoned = false;  // An orphan was given up, of that generation; the problem says so.
 };
 
 // `uid` is the one it gets if it is new or revived. `kernel_generation` is the highest that the

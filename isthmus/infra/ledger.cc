@@ -214,12 +214,7 @@ Task<Result<BalancerPlan>> Ledger::remove(ObjectName name, Preconditions precond
   CO_TRY(check_kernel_was_seen());
   const Snapshot snapshot = CO_TRY(co_await latest());
   if (snapshot->balancer(name) == nullptr && orphans_.contains(name)) {
-    if (!dry_run) CO_TRY(abandon(name));
-    co_return fail(Outcome::busy,
-                   fmt::format("the host still serves {}, of which nothing else is left; it is "
-                               "taken away",
-                               to_string(name)),
-                   kRetryAfter);
+    co_return remove_orphan(name, preconditions, dry_run);
   }
   std::function<BalancerPlan(const LedgerSnapshot&)> planner =
       [this, name = std::move(name), preconditions](const LedgerSnapshot& snapshot) {
@@ -228,6 +223,22 @@ Task<Result<BalancerPlan>> Ledger::remove(ObjectName name, Preconditions precond
       };
   Result<BalancerPlan> plan = co_await decide(std::move(planner), dry_run);
   co_return plan;
+}
+
+BalancerPlan Ledger::remove_orphan(const ObjectName& name, const Preconditions& preconditions,
+                                   bool dry_run) {
+  BalancerPlan plan;
+  plan.problem = precondition_failure(preconditions, "load balancer", std::nullopt);
+  if (plan.problem) return plan;
+  plan.generation_before = orphans_.at(name).generation;
+  plan.abandoned = !dry_run && !abandoned_.contains(name);
+  if (plan.abandoned) (void)abandon(name);  // It is there.
+  plan.problem = api::make_problem(
+      api::problem::unavailable,
+      fmt::format("the host still serves {}, which the store does not know: {}", to_string(name),
+                  dry_run ? "it would be taken away" : "it is taken away"));
+  plan.problem->retry_after_s = kRetryAfter / std::chrono::seconds(1);
+  return plan;
 }
 
 Task<Result<TargetSetPlan>> Ledger::put(api::TargetSet said, Preconditions preconditions,

@@ -70,7 +70,8 @@ class Ledger {
   Task<Result<BalancerPlan>> put(api::LoadBalancer said, Preconditions preconditions,
                                  const Pools* pools_allowed, bool dry_run,
                                  Preferred preferred = {});
-  // busy for an orphan that has no record: it is abandoned, and gone when there is none any more.
+  // An orphan that has no record is abandoned, which the problem `unavailable` says, until the
+  // kernel has none of it any more: load-balancer-not-found.
   Task<Result<BalancerPlan>> remove(ObjectName name, Preconditions preconditions, bool dry_run);
   Task<Result<TargetSetPlan>> put(api::TargetSet said, Preconditions preconditions, bool dry_run);
   Task<Result<TargetSetPlan>> remove_target_set(ObjectName name, Preconditions preconditions,
@@ -142,6 +143,8 @@ class Ledger {
 
  private:
   Result<> check_kernel_was_seen() const;
+  BalancerPlan remove_orphan(const ObjectName& name, const Preconditions& preconditions,
+                             bool dry_run);
   template <class Plan>
   Task<Result<Plan>> decide(std::function<Plan(const LedgerSnapshot&)> planner, bool dry_run);
   Task<Result<>> change(std::function<std::vector<Write>(const LedgerSnapshot&)> planner);

@@ -220,14 +220,18 @@ TEST_F(ledger, an_orphan_is_abandoned_only_by_name_and_until_it_is_gone) {
 
 TEST_F(ledger, an_orphan_whose_owner_deletes_it_is_abandoned_and_there_until_the_kernel_has_none) {
   ours.found_in_kernel({{kWeb, {.generation = 7, .addresses = {ip("192.0.2.0")}}}}, {});
-  EXPECT_EQ(world.run(ours.remove(kWeb, {}, true)).outcome(), Outcome::busy);
+  const auto status_of_removal = [this](Preconditions preconditions, bool dry_run) {
+    const Result<BalancerPlan> plan = world.run(ours.remove(kWeb, preconditions, dry_run));
+    return plan && plan->problem ? plan->problem->status : 0;
+  };
+  EXPECT_EQ(status_of_removal({}, true), 503);
+  EXPECT_EQ(status_of_removal({.exists = true}, false), 412);
+  EXPECT_EQ(status_of_removal({.revision = 5}, false), 412);
   EXPECT_TRUE(ours.abandoned().empty());
-  EXPECT_EQ(world.run(ours.remove(kWeb, {}, false)).outcome(), Outcome::busy);
+  EXPECT_EQ(status_of_removal({}, false), 503);
   EXPECT_EQ(ours.abandoned(), std::set<ObjectName>{kWeb});
   ours.found_in_kernel({}, {});
-  const Result<BalancerPlan> plan = world.run(ours.remove(kWeb, {}, false));
-  ASSERT_TRUE(plan && plan->problem);
-  EXPECT_EQ(plan->problem->status, 404);
+  EXPECT_EQ(status_of_removal({}, false), 404);
 }
 
 TEST_F(ledger, an_abandoned_orphan_that_is_put_again_stays) {

@@ -87,7 +87,7 @@ def test_an_old_copy_of_the_store_harms_nobody(net, backend):
     assert counts["failed"] == 0, counts
 
 
-def test_an_orphan_is_removed_by_an_admin_only(net, backend):
+def test_an_orphan_is_given_up_by_an_admin_only_under_v1_orphans(net, backend):
     copy = keep_copy(backend)
     address = backend.serve("lost", inline(net))["status"]["addresses"][0]
     restore(backend, copy)
