@@ -7,8 +7,10 @@
 namespace isthmus::app {
 namespace {
 
-constexpr int kRenewedAt = 3;  // When less than this part of its life is left, as who issues do.
-constexpr int kToldAt = 6;     // Half of that: whoever renews it should have done so.
+// Renewed when less than a third of its life is left, as issuers do.
+constexpr int kRenewalPart = 3;
+// Warned of at a sixth: whoever renews it should have done so by then.
+constexpr int kWarningPart = 6;
 
 // In seconds, because a term may be longer than nanoseconds can count.
 std::chrono::seconds unix_time(WallTime time) {
@@ -42,14 +44,14 @@ bool CertificateKeeper::is_valid(const net::CertificateTerm& term, WallTime now)
 }
 
 bool CertificateKeeper::is_due(const net::CertificateTerm& term, WallTime now) {
-  return now < term.begin || has_less_left_than(kRenewedAt, term, now);
+  return now < term.begin || has_less_left_than(kRenewalPart, term, now);
 }
 
 CertificateKeeper::Standing CertificateKeeper::standing(const net::CertificateTerm& term,
                                                         WallTime now) {
   if (now < term.begin) return Standing::not_yet;
   if (now >= term.end) return Standing::over;
-  return has_less_left_than(kToldAt, term, now) ? Standing::ends_soon : Standing::good;
+  return has_less_left_than(kWarningPart, term, now) ? Standing::ends_soon : Standing::good;
 }
 
 Result<> CertificateKeeper::start() {
@@ -67,6 +69,7 @@ Task<Result<>> CertificateKeeper::run() {
 
 void CertificateKeeper::look() {
   read_changes();
+  return_to_files();
   renew_if_due();
   tell_standing();
 }
@@ -81,19 +84,21 @@ void CertificateKeeper::read_changes() {
   stamps_ = current;
   Result<std::optional<ServingPair>> found = read_files();
   if (found && !*found) return unread_.reset();
-  Result<> served = found ? serve(std::move(**found)) : std::unexpected(found.error());
-  if (served) {
-    stamps_ = pair_.stamps;
-    unread_.reset();
-    unwritten_.reset();
-    log_.info("serving certificate replaced",
-              {{"file", paths_.certificate}, {"until", rfc3339(pair_.term.end)}});
-    return;
-  }
+  Result<> served = found ? serve_from_files(std::move(**found)) : std::unexpected(found.error());
+  if (served) return;
   if (has_changed || unread_ != served.error()) {
     log_.error("the old serving certificate stays", {{"error", served.error()}});
   }
   unread_ = served.error();
+}
+
+// What could not be written over is good again without a change when a clock is set right.
+void CertificateKeeper::return_to_files() {
+  if (!is_made_there_ || is_from_files()) return;
+  Result<std::optional<ServingPair>> found = find_pair(files_, paths_);
+  if (!found || !*found || is_due((*found)->term, clock_.wall_now())) return;
+  const Result<> served = serve_from_files(std::move(**found));
+  if (!served) log_.error("the old serving certificate stays", {{"error", served.error()}});
 }
 
 Result<std::optional<ServingPair>> CertificateKeeper::read_files() {
@@ -106,8 +111,8 @@ Result<std::optional<ServingPair>> CertificateKeeper::read_files() {
 void CertificateKeeper::renew_if_due() {
   const WallTime now = clock_.wall_now();
   const bool is_ours = pair_.term.is_self_made && (paths_.empty() || is_made_there_);
-  const bool is_missing = is_made_there_ && !is_from_files();
-  if (!is_ours || (!is_due(pair_.term, now) && !is_missing)) return;
+  const bool is_unwritten = is_made_there_ && !is_from_files();
+  if (!is_ours || (!is_due(pair_.term, now) && !is_unwritten)) return;
   Result<ServingPair> next = paths_.empty() ? new_pair(names_, now) : write_next(now);
   if (next) {
     unwritten_.reset();
@@ -152,6 +157,16 @@ Result<> CertificateKeeper::serve(ServingPair pair) {
   pair_ = std::move(pair);
   told_ = Standing::good;
   expiration_.set(static_cast<double>(unix_time(pair_.term.end).count()));
+  return {};
+}
+
+Result<> CertificateKeeper::serve_from_files(ServingPair pair) {
+  TRY(serve(std::move(pair)));
+  stamps_ = pair_.stamps;
+  unread_.reset();
+  unwritten_.reset();
+  log_.info("serving certificate replaced",
+            {{"file", paths_.certificate}, {"until", rfc3339(pair_.term.end)}});
   return {};
 }
 

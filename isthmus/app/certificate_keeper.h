@@ -7,7 +7,7 @@
 // in a directory of ours (--cert-dir) with the key that is there, so that one file is replaced and
 // the two fit at every moment, whenever we are stopped. Where that cannot be written, which is
 // logged once and tried again at every look, the old one is served until it ends, and then one that
-// lives in memory.
+// lives in memory, until what is in the directory is good again.
 //
 // Everybody else's are never touched. The log says once that such a certificate ends soon, when a
 // sixth of its life is left (those who renew have done so at a third), and once that it has ended;
@@ -67,11 +67,13 @@ class CertificateKeeper final {
 
   void look();
   void read_changes();
+  void return_to_files();
   // nullopt: there is nothing, and never was.
   Result<std::optional<ServingPair>> read_files();
   void renew_if_due();
   Result<ServingPair> write_next(WallTime now);
   Result<> serve(ServingPair pair);
+  Result<> serve_from_files(ServingPair pair);
   void tell_standing();
 
   Files& files_;

@@ -327,6 +327,22 @@ TEST_F(CertificateKeeperTest, a_renewal_that_cannot_be_written_waits_and_then_li
   EXPECT_EQ(read(paths.private_key), old.tls.private_key_pem.reveal());
 }
 
+TEST_F(CertificateKeeperTest,
+       a_pair_that_was_ahead_of_the_clock_is_served_when_the_clock_is_right) {
+  const ServingPair ahead = made(-days(2));
+  put(ahead.tls);
+  files.fail_writes = Outcome::denied;
+  EXPECT_TRUE(start_in_directory());
+  pass(1h);
+  EXPECT_FALSE(serves_what_is_on_disk()) << "nobody could use it";
+  pass(days(2));
+  EXPECT_TRUE(serves_what_is_on_disk());
+  EXPECT_TRUE(is_what_the_server_has());
+  EXPECT_EQ(keeper->tls().certificate_pem, ahead.tls.certificate_pem);
+  EXPECT_EQ(times_told("serving certificate made"), 1);
+  EXPECT_EQ(times_told("serving certificate replaced"), 1);
+}
+
 TEST_F(CertificateKeeperTest, a_directory_that_is_not_there_is_an_error_at_the_start_only) {
   files.fail_writes = Outcome::absent;
   EXPECT_EQ(start_in_directory().outcome(), Outcome::absent);

@@ -48,11 +48,13 @@ class ExplainedInstances final : public cloud::Instances {
   Task<Result<cloud::Instance>> get(cloud::ProviderId id) override {
     Result<cloud::Instance> found = co_await next_.get(std::move(id));
     if (!found) co_return std::unexpected(silence_.explained(std::move(found).error()));
+    silence_.has_answered();
     co_return found;
   }
   Task<Result<cloud::Listing<cloud::Instance>>> list(cloud::InstanceQuery query) override {
     Result<cloud::Listing<cloud::Instance>> listed = co_await next_.list(std::move(query));
     if (!listed) co_return std::unexpected(silence_.explained(std::move(listed).error()));
+    silence_.has_answered();
     co_return listed;
   }
 

@@ -31,6 +31,9 @@ class CloudSilence final {
  public:
   Error explained(Error error);
 
+  // What was lost before explains nothing any more.
+  void has_answered() { lost_.reset(); }
+
  private:
   std::optional<Error> lost_;  // The latest answer that was lost, or came too late.
 };

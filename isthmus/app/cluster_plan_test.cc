@@ -139,6 +139,18 @@ TEST_F(ClusterPlanTest, of_a_cloud_that_limits_us_says_that) {
   }
 }
 
+TEST_F(ClusterPlanTest, what_was_lost_explains_nothing_after_an_answer) {
+  register_node("n2");
+  provider->faults.error = Error{Outcome::lost, "nobody answers"};
+  provider->faults.errors = 1;
+  provider->faults.calls_until_limit = 2;
+  const std::vector<Outlook> outlooks = make().value();
+  ASSERT_EQ(outlooks.size(), 3U);
+  EXPECT_THAT(outlooks[0].message, HasSubstr(": lost: nobody answers"));
+  EXPECT_EQ(outlooks[1].act, Act::refuse);
+  EXPECT_THAT(outlooks[2].message, HasSubstr(": busy: slow down"));
+}
+
 TEST_F(ClusterPlanTest, says_what_both_controllers_of_nodes_would_do) {
   options.controllers.insert(std::string(kNodeLifecycleControllerName));
   options.node_lifecycle.plan.scheme = "isthmus";

@@ -104,6 +104,14 @@ no-such-flag: {a: b}
   EXPECT_THAT(parsed.given, ElementsAre("config"));
 }
 
+TEST_F(RunConfigTest, levels_by_file_are_taken_in_every_form_although_they_have_no_effect) {
+  for (const char* file : {"vmodule: {node: 4, service*: 2}\n", "vmodule: [node=4, service*=2]\n",
+                           "vmodule: node=4,service*=2\n"}) {
+    EXPECT_THAT(read(file).mistakes.list(), IsEmpty());
+    EXPECT_EQ(options.logs.vmodule, "node=4,service*=2");
+  }
+}
+
 TEST_F(RunConfigTest, a_flag_of_several_values_takes_a_list_and_one_with_commas) {
   for (const char* file : {"cluster-cidr: [10.244.0.0/16, \"fd00::/48\"]\n"
                            "node-match-order: [provider-id, name]\n"

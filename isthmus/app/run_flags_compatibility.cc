@@ -1,5 +1,5 @@
 // Flags that manifests written for the Go framework have and that mean nothing here: their values
-// are judged as there, taken, and the log says once that they have no effect.
+// are judged as those of our own flags, taken, and the log says once that they have no effect.
 #include "isthmus/app/run_flags_impl.h"
 
 #include "isthmus/base/ip.h"

@@ -38,7 +38,8 @@ void add_held_back(FlagTable& table, const std::string& group, LogFlags& flags) 
   const std::size_t before = table.flags().size();
   table.duration("log-flush-frequency", flags.flush_frequency, group,
                  "No effect: logs are never held back.");
-  table.text("vmodule", flags.vmodule, group, "No effect: -v is the same for all files.");
+  table.text("vmodule", flags.vmodule, group, "No effect: -v is the same for all files.")
+      .composite = Flag::Composite::map;
   const std::string no_streams =
       "No effect: all lines go to standard error. Needs the feature gate LoggingAlphaOptions.";
   table.boolean("log-text-split-stream", flags.text_split_stream, group, no_streams);

@@ -50,9 +50,9 @@ Result<ServingPair> renew_pair(const ServingPair& pair, const std::vector<std::s
 // well when one file is there without the other.
 Result<std::optional<ServingPair>> find_pair(Files& files, const CertificateFiles& paths);
 
-// Writes a pair where there is none, the key with mode 0600. The certificate comes first: alone it
-// can be told to be ours, and a key cannot. On an error nothing is left behind, if it can be
-// helped.
+// Writes a pair where there is none, the key with mode 0600. The certificate comes first, because a
+// certificate alone can be recognized as ours and a key alone cannot. On an error nothing is left
+// behind, as far as possible.
 Result<> write_pair(Files& files, const CertificateFiles& paths, const net::ServerTls& tls);
 
 }  // namespace isthmus::app
