@@ -104,8 +104,8 @@ Task<Result<>> ServiceController::Inside::release_namesake(std::string name) {
 
 // The Service is gone without us: its finalizer was taken away by hand, or the API server has lost
 // it. From here the two look alike, so a release goes on only where the Service itself had asked
-// for it; all else is left to ServiceOrphans. Where an ensure was never answered, the cloud is asked
-// what came of it.
+// for it; all else is left to ServiceOrphans. Where an ensure was never answered, the cloud is
+// asked what came of it.
 Task<Result<kube::Action>> ServiceController::Inside::part_from_vanished(kube::ObjectKey key) {
   teller.forget(key);
   contested.forget(key);

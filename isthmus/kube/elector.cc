@@ -209,8 +209,8 @@ bool Elector::is_free() const {
   return holder.empty() || holder == options_.identity || clock_.now() >= expiry();
 }
 
-// By our own clock, and after our own duration at the earliest, as upstream counts: a record that
-// somebody edited must not make two leaders.
+// By our own clock, and after our own duration at the earliest, which upstream does not ask for: a
+// record that somebody edited must not make two leaders.
 Moment Elector::expiry() const {
   const Duration said = std::chrono::seconds(seen_.spec.duration_seconds);
   return seen_at_ + std::max(said, options_.lease_duration);
