@@ -85,9 +85,11 @@ class Site:
         self.k8s.delete_all(kube.EVENTS)
 
     def is_spoilt(self):
-        """Whether it cannot be what it was in the beginning."""
+        """Whether it cannot be what it was in the beginning: the last Node, for one, stays a target
+        until there is another, so there is no way back to none."""
+        has_its_first_nodes = not self._at_first and self.k8s.items(kube.NODES)
         return (self._is_spoilt or len(self._managers) != 1 or not self.infra.process.running
-                or not self.manager.process.running)
+                or not self.manager.process.running or has_its_first_nodes)
 
     def restore(self):
         """As it was in the beginning; AssertionError when something of Services stays behind."""
