@@ -127,7 +127,7 @@ TEST_F(RunConfigTest, a_flag_of_several_values_takes_a_list_and_one_with_commas)
     EXPECT_EQ(options.route.cluster_cidr, "10.244.0.0/16,fd00::/48");
     EXPECT_EQ(options.node.match_order, "provider-id,name");
     EXPECT_EQ(options.service.load_balancer_classes, "a,b");
-    EXPECT_EQ(options.serving.tls_cipher_suites, "x,y");
+    EXPECT_EQ(options.serving.tls.cipher_suites, "x,y");
     EXPECT_FALSE(options.generic.feature_gates.enabled("ContextualLogging"));
   }
 }

@@ -83,15 +83,20 @@ struct RouteFlags {
   Duration reconciliation_period = std::chrono::minutes(1);
 };
 
+// Of a port.
+struct TlsFlags {
+  std::string cert_file;
+  std::string private_key_file;
+  std::string cipher_suites;
+  std::string curve_preferences;
+  std::string min_version;
+};
+
 struct ServingFlags {
   std::string bind_address = "0.0.0.0";
   std::int64_t secure_port = 10258;
   std::string cert_dir;
-  std::string tls_cert_file;
-  std::string tls_private_key_file;
-  std::string tls_cipher_suites;
-  std::string tls_curve_preferences;
-  std::string tls_min_version;
+  TlsFlags tls;
   bool permit_port_sharing = false;
 
   // Without effect.
@@ -146,11 +151,7 @@ struct CompatibilityFlags {
     std::string bind_address = "0.0.0.0";
     std::int64_t secure_port = 10260;
     std::string cert_dir;
-    std::string tls_cert_file;
-    std::string tls_private_key_file;
-    std::string tls_cipher_suites;
-    std::string tls_curve_preferences;
-    std::string tls_min_version;
+    TlsFlags tls;
     std::string tls_sni_cert_key;
     bool disable_http2_serving = false;
   } webhooks;

@@ -37,11 +37,11 @@ void add_webhooks(FlagTable& table, CompatibilityFlags::Webhooks& webhooks) {
   table.text("webhook-bind-address", webhooks.bind_address, group, none);
   table.integer("webhook-secure-port", webhooks.secure_port, 0, kPortMax, group, none);
   table.text("webhook-cert-dir", webhooks.cert_dir, group, none);
-  table.text("webhook-tls-cert-file", webhooks.tls_cert_file, group, none);
-  table.text("webhook-tls-private-key-file", webhooks.tls_private_key_file, group, none);
-  table.list("webhook-tls-cipher-suites", webhooks.tls_cipher_suites, group, none);
-  table.list("webhook-tls-curve-preferences", webhooks.tls_curve_preferences, group, none);
-  table.text("webhook-tls-min-version", webhooks.tls_min_version, group, none);
+  table.text("webhook-tls-cert-file", webhooks.tls.cert_file, group, none);
+  table.text("webhook-tls-private-key-file", webhooks.tls.private_key_file, group, none);
+  table.list("webhook-tls-cipher-suites", webhooks.tls.cipher_suites, group, none);
+  table.list("webhook-tls-curve-preferences", webhooks.tls.curve_preferences, group, none);
+  table.text("webhook-tls-min-version", webhooks.tls.min_version, group, none);
   table.list("webhook-tls-sni-cert-key", webhooks.tls_sni_cert_key, group, none);
   table.boolean("webhook-disable-http2-serving", webhooks.disable_http2_serving, group, none);
 }
@@ -69,13 +69,7 @@ void check_compatibility_flags(const CompatibilityFlags& flags, const ServingFla
   if (webhooks.secure_port != 0 && webhooks.secure_port == serving.secure_port) {
     mistakes.add("--webhook-secure-port", "must differ from --secure-port");
   }
-  check_tls_flags("webhook-",
-                  {.cert_file = webhooks.tls_cert_file,
-                   .private_key_file = webhooks.tls_private_key_file,
-                   .cipher_suites = webhooks.tls_cipher_suites,
-                   .curve_preferences = webhooks.tls_curve_preferences,
-                   .min_version = webhooks.tls_min_version},
-                  mistakes);
+  check_tls_flags("webhook-", webhooks.tls, mistakes);
   // Names may follow the two files, and further pairs, all of them with commas.
   const std::string_view by_name = webhooks.tls_sni_cert_key;
   const std::vector<std::string_view> files = split(by_name.substr(0, by_name.find(':')), ',');

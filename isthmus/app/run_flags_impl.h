@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "isthmus/app/flags.h"
@@ -57,16 +56,8 @@ controllers::RouteControllerOptions route_options(const RouteFlags& flags);
 
 void add_serving_flags(FlagTable& table, ServingFlags& flags);
 void check_serving_flags(const ServingFlags& flags, Mistakes& mistakes);
-// The TLS values of a port, whose flags begin with that prefix. They are judged whether the port is
-// opened or not.
-struct TlsValues {
-  const std::string& cert_file;
-  const std::string& private_key_file;
-  const std::string& cipher_suites;
-  const std::string& curve_preferences;
-  const std::string& min_version;
-};
-void check_tls_flags(std::string_view prefix, const TlsValues& values, Mistakes& mistakes);
+// Those that begin with the prefix. They are judged whether their port is opened or not.
+void check_tls_flags(std::string_view prefix, const TlsFlags& flags, Mistakes& mistakes);
 // Both of flags that were checked.
 net::TlsPolicy tls_policy(const ServingFlags& flags);
 net::ListenAddress listen_address(const ServingFlags& flags);

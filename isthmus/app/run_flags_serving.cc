@@ -11,15 +11,15 @@ void add_tls(FlagTable& table, ServingFlags& flags, const std::string& group) {
   table.text("cert-dir", flags.cert_dir, group,
              "Directory of the pair cloud-controller-manager.crt and .key, which is made there if "
              "it is missing, and then renewed in time; not looked at with --tls-cert-file.");
-  table.text("tls-cert-file", flags.tls_cert_file, group,
+  table.text("tls-cert-file", flags.tls.cert_file, group,
              "Path of the serving certificate; empty: one is generated.");
-  table.text("tls-private-key-file", flags.tls_private_key_file, group, "Path of its private key.");
-  table.list("tls-cipher-suites", flags.tls_cipher_suites, group,
+  table.text("tls-private-key-file", flags.tls.private_key_file, group, "Path of its private key.");
+  table.list("tls-cipher-suites", flags.tls.cipher_suites, group,
              "Cipher suites of TLS 1.2, by the names of IANA; empty: OpenSSL's choice.");
-  table.list("tls-curve-preferences", flags.tls_curve_preferences, group,
+  table.list("tls-curve-preferences", flags.tls.curve_preferences, group,
              "Curves of the key exchange, by number: 23 (P-256), 24 (P-384), 25 (P-521), 29 "
              "(X25519); empty: OpenSSL's choice.");
-  table.text("tls-min-version", flags.tls_min_version, group,
+  table.text("tls-min-version", flags.tls.min_version, group,
              "Lowest version of TLS: VersionTLS12 (also if empty) or VersionTLS13.");
 }
 
@@ -54,30 +54,24 @@ void add_serving_flags(FlagTable& table, ServingFlags& flags) {
       .has_effect = false;
 }
 
-void check_tls_flags(std::string_view prefix, const TlsValues& values, Mistakes& mistakes) {
+void check_tls_flags(std::string_view prefix, const TlsFlags& flags, Mistakes& mistakes) {
   const auto flag = [prefix](std::string_view name) { return fmt::format("--{}{}", prefix, name); };
-  if (values.cert_file.empty() != values.private_key_file.empty()) {
+  if (flags.cert_file.empty() != flags.private_key_file.empty()) {
     mistakes.add(fmt::format("{} and {}", flag("tls-cert-file"), flag("tls-private-key-file")),
                  "give both or neither");
   }
   const auto judge = [&mistakes, &flag](std::string_view name, const auto& parsed) {
     if (!parsed) mistakes.add(flag(name), parsed.error().message);
   };
-  judge("tls-min-version", net::parse_tls_version(values.min_version));
-  judge("tls-cipher-suites", net::parse_cipher_suites(values.cipher_suites));
-  judge("tls-curve-preferences", net::parse_curve_preferences(values.curve_preferences));
+  judge("tls-min-version", net::parse_tls_version(flags.min_version));
+  judge("tls-cipher-suites", net::parse_cipher_suites(flags.cipher_suites));
+  judge("tls-curve-preferences", net::parse_curve_preferences(flags.curve_preferences));
 }
 
 void check_serving_flags(const ServingFlags& flags, Mistakes& mistakes) {
   const Result<net::ListenAddress> address = parse_address(flags);
   if (!address) mistakes.add("--bind-address", address.error().message);
-  check_tls_flags("",
-                  {.cert_file = flags.tls_cert_file,
-                   .private_key_file = flags.tls_private_key_file,
-                   .cipher_suites = flags.tls_cipher_suites,
-                   .curve_preferences = flags.tls_curve_preferences,
-                   .min_version = flags.tls_min_version},
-                  mistakes);
+  check_tls_flags("", flags.tls, mistakes);
 }
 
 net::ListenAddress listen_address(const ServingFlags& flags) {
@@ -88,13 +82,13 @@ net::ListenAddress listen_address(const ServingFlags& flags) {
 
 net::TlsPolicy tls_policy(const ServingFlags& flags) {
   const net::CipherSuites suites =
-      net::parse_cipher_suites(flags.tls_cipher_suites).value_or(net::CipherSuites{});
+      net::parse_cipher_suites(flags.tls.cipher_suites).value_or(net::CipherSuites{});
   net::TlsPolicy policy;
   policy.version_min =
-      net::parse_tls_version(flags.tls_min_version).value_or(net::TlsVersion::v1_2);
+      net::parse_tls_version(flags.tls.min_version).value_or(net::TlsVersion::v1_2);
   if (suites.only_tls_1_3) policy.version_min = net::TlsVersion::v1_3;
   policy.cipher_suites = suites.of_tls_1_2;
-  policy.groups = net::parse_curve_preferences(flags.tls_curve_preferences)
+  policy.groups = net::parse_curve_preferences(flags.tls.curve_preferences)
                       .value_or(std::vector<std::string>{});
   return policy;
 }

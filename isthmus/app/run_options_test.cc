@@ -35,10 +35,10 @@ TEST(run_options, values_of_a_secure_port_that_is_off_are_judged_as_well) {
   RunOptions options = good_options();
   options.serving.secure_port = 0;
   options.serving.bind_address = "not an address";
-  options.serving.tls_cert_file = "tls.crt";
-  options.serving.tls_min_version = "VersionTLS10";
-  options.serving.tls_cipher_suites = "TLS_RSA_WITH_RC4_128_SHA";
-  options.serving.tls_curve_preferences = "1";
+  options.serving.tls.cert_file = "tls.crt";
+  options.serving.tls.min_version = "VersionTLS10";
+  options.serving.tls.cipher_suites = "TLS_RSA_WITH_RC4_128_SHA";
+  options.serving.tls.curve_preferences = "1";
   options.authorization.always_allow_paths = "healthz";
   EXPECT_THAT(contradictions(options),
               ElementsAre(HasSubstr("--bind-address: "),
@@ -140,16 +140,16 @@ TEST(run_options, a_cluster_cidr_that_is_none_is_refused_by_its_name_whether_or_
 
 TEST(run_options, half_a_certificate_is_refused) {
   RunOptions options = good_options();
-  options.serving.tls_cert_file = "/etc/isthmus/tls.crt";
+  options.serving.tls.cert_file = "/etc/isthmus/tls.crt";
   EXPECT_THAT(contradictions(options),
               ElementsAre(HasSubstr("--tls-cert-file and --tls-private-key-file")));
 }
 
 TEST(run_options, what_tls_cannot_do_is_refused_by_the_names_of_flag_and_value) {
   RunOptions options = good_options();
-  options.serving.tls_min_version = "VersionTLS10";
-  options.serving.tls_cipher_suites = "TLS_RSA_WITH_RC4_128_SHA";
-  options.serving.tls_curve_preferences = "P-256";
+  options.serving.tls.min_version = "VersionTLS10";
+  options.serving.tls.cipher_suites = "TLS_RSA_WITH_RC4_128_SHA";
+  options.serving.tls.curve_preferences = "P-256";
   options.authorization.always_allow_paths = "/livez,metrics";
   EXPECT_THAT(
       contradictions(options),
@@ -172,7 +172,7 @@ TEST(run_options, the_flags_of_the_secure_port_are_upstreams) {
        "--authorization-webhook-cache-unauthorized-ttl=30s"});
 
   EXPECT_THAT(parsed.mistakes.list(), IsEmpty());
-  EXPECT_EQ(options.serving.tls_cipher_suites, "TLS_AES_128_GCM_SHA256,TLS_AES_256_GCM_SHA384");
+  EXPECT_EQ(options.serving.tls.cipher_suites, "TLS_AES_128_GCM_SHA256,TLS_AES_256_GCM_SHA384");
   EXPECT_TRUE(options.serving.permit_port_sharing);
   EXPECT_TRUE(options.authentication.skip_lookup);
   EXPECT_EQ(options.authentication.token_cache_ttl, Duration{});

@@ -222,8 +222,8 @@ TEST_F(RunSetupTest, the_clients_and_the_start_are_as_the_flags_say) {
 TEST_F(RunSetupTest, mistakes_of_all_files_are_reported_together) {
   options.generic.kubeconfig = directory.path("none");
   options.generic.cloud_config = file("bad.yaml", "urll: x\n");
-  options.serving.tls_cert_file = directory.path("none.crt");
-  options.serving.tls_private_key_file = directory.path("none.key");
+  options.serving.tls.cert_file = directory.path("none.crt");
+  options.serving.tls.private_key_file = directory.path("none.key");
   options.node.match_order = "name,serial";
 
   EXPECT_FALSE(prepare().has_value());

@@ -42,10 +42,10 @@ std::optional<ServingPair> pair_in(const std::string& directory, Files& files, W
 
 std::optional<ServingPair> first_pair(const ServingFlags& flags, Files& files, WallTime now,
                                       ServingCertificate& certificate, Mistakes& mistakes) {
-  if (flags.tls_cert_file.empty() && !flags.cert_dir.empty()) {
+  if (flags.tls.cert_file.empty() && !flags.cert_dir.empty()) {
     return pair_in(flags.cert_dir, files, now, certificate, mistakes);
   }
-  certificate.files = {flags.tls_cert_file, flags.tls_private_key_file};
+  certificate.files = {flags.tls.cert_file, flags.tls.private_key_file};
   return take(certificate.files.empty() ? new_pair(certificate.names, now)
                                         : load_pair(files, certificate.files),
               "--tls-cert-file, --tls-private-key-file", mistakes);

@@ -144,8 +144,8 @@ TEST_F(ServingSetupTest, files_are_stamped_as_they_were_loaded_and_never_ours_to
   put("tls.crt", pair.certificate_pem);
   put("tls.key", pair.private_key_pem.reveal());
   put("ca.crt", net::TestAuthority(kNow).pem());
-  options.serving.tls_cert_file = "tls.crt";
-  options.serving.tls_private_key_file = "tls.key";
+  options.serving.tls.cert_file = "tls.crt";
+  options.serving.tls.private_key_file = "tls.key";
   options.serving.cert_dir = "certs";
   options.authentication.client_ca_file = "ca.crt";
 
@@ -157,21 +157,21 @@ TEST_F(ServingSetupTest, files_are_stamped_as_they_were_loaded_and_never_ours_to
 }
 
 TEST_F(ServingSetupTest, tls_is_spoken_as_the_flags_say) {
-  options.serving.tls_min_version = "VersionTLS13";
-  options.serving.tls_curve_preferences = "29";
+  options.serving.tls.min_version = "VersionTLS13";
+  options.serving.tls.curve_preferences = "29";
   options.serving.permit_port_sharing = true;
   EXPECT_EQ(prepare().policy.version_min, net::TlsVersion::v1_3);
   EXPECT_THAT(prepare().policy.groups, ElementsAre("X25519"));
   EXPECT_TRUE(prepare().address.shares_port);
 
-  options.serving.tls_min_version = "";
-  options.serving.tls_cipher_suites = "TLS_AES_128_GCM_SHA256";
+  options.serving.tls.min_version = "";
+  options.serving.tls.cipher_suites = "TLS_AES_128_GCM_SHA256";
   EXPECT_EQ(prepare().policy.version_min, net::TlsVersion::v1_3) << "no suite of TLS 1.2 is left";
 }
 
 TEST_F(ServingSetupTest, every_mistake_is_told_at_once_under_its_flag) {
-  options.serving.tls_cert_file = "none.crt";
-  options.serving.tls_private_key_file = "none.key";
+  options.serving.tls.cert_file = "none.crt";
+  options.serving.tls.private_key_file = "none.key";
   options.authentication.kubeconfig = "none";
   options.authentication.client_ca_file = "none.pem";
   options.authorization.kubeconfig = "none too";
