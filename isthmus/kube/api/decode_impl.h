@@ -101,6 +101,11 @@ class Reader {
   template <class Keep>
   void map(ondemand::value value, StringMap& out, Keep&& keep) {
     out = {};
+    add_to_map(value, out, std::forward<Keep>(keep));
+  }
+  // Likewise, beside what is there.
+  template <class Keep>
+  void add_to_map(ondemand::value value, StringMap& out, Keep&& keep) {
     fields(value, [&](std::string_view key, ondemand::value each) {
       if (!keep(key)) return;
       std::string value_text;

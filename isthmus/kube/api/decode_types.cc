@@ -215,17 +215,6 @@ void read_status_details(Reader& reader, Value value, Status& status) {
   });
 }
 
-// Adds to what is there: the two fields of a ConfigMap have one set of keys, and either comes
-// first.
-void read_values(Reader& reader, Value value, StringMap& values) {
-  reader.fields(value, [&](Key key, Value each) {
-    std::string text;
-    reader.text(each, text);
-    values.set(key, std::move(text));
-  });
-  values.shrink_to_fit();
-}
-
 void read_binary_values(Reader& reader, Value value, StringMap& values) {
   reader.fields(value, [&](Key key, Value each) {
     std::string text;
@@ -308,9 +297,10 @@ void read_field(Reader& reader, Key key, Value value, Namespace& name_space) {
   if (key == "metadata") return read_meta(reader, value, name_space.meta);
 }
 
+// The two fields have one set of keys, and either comes first.
 void read_field(Reader& reader, Key key, Value value, ConfigMap& config) {
   if (key == "metadata") return read_meta(reader, value, config.meta);
-  if (key == "data") return read_values(reader, value, config.data);
+  if (key == "data") return reader.add_to_map(value, config.data, [](Key) { return true; });
   if (key == "binaryData") return read_binary_values(reader, value, config.data);
 }
 
