@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "isthmus/kube/api/decode.h"
 
 namespace isthmus::controllers {
@@ -22,11 +24,12 @@ Task<Result<cloud::ClusterUid>> read_cluster_uid(kube::ApiDoor& api) {
 Task<Result<>> confirm_cluster(kube::ApiDoor& api, cloud::ClusterUid cluster) {
   const cloud::ClusterUid now = CO_TRY(co_await read_cluster_uid(api));
   if (now.text() == cluster.text()) co_return Result<>{};
-  co_return fail(Outcome::conflict,
-                 "the API server's namespace kube-system has another uid than when we began (" +
-                     now.text() +
-                     "): it has lost its store, or is another cluster's. If "
-                     "that is as it should be, start this manager anew");
+  co_return fail(
+      Outcome::conflict,
+      fmt::format("the API server's namespace kube-system has another uid than when we began ({}): "
+                  "it has lost its store, or is another cluster's. If that is as it should be, "
+                  "start this manager anew",
+                  now.text()));
 }
 
 }  // namespace isthmus::controllers

@@ -2,7 +2,6 @@
 // taken away because a watch no longer shows what it was made for.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "isthmus/kube/api/decode.h"
 #include "isthmus/kube/api_door.h"
+#include "isthmus/kube/list_all.h"
 
 namespace isthmus::controllers {
 
@@ -19,12 +19,11 @@ namespace isthmus::controllers {
 template <class T>
 Task<Result<>> read_live(kube::ApiDoor& api,
                          std::function<Result<>(const kube::Decoded<T>&)> take) {
-  constexpr std::int64_t kPage = 500;  // Nodes are the largest, of 15 KB each: 7.5 MB.
   kube::Decoder decoder{{.keeps_annotation = [](std::string_view) { return false; }}};
   std::string token;
   do {
     std::string text = CO_TRY(co_await api.list(
-        {.resource = T::resource, .limit = kPage, .continue_token = std::move(token)}));
+        {.resource = T::resource, .limit = kube::kListPage, .continue_token = std::move(token)}));
     kube::ListPage<T> page = CO_TRY(decoder.page<T>(text));
     for (const kube::Decoded<T>& item : page.items) CO_TRY(take(item));
     token = std::move(page.continue_token);
